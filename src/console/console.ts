@@ -1,8 +1,9 @@
 /**
  * The web console: pages, their reads, sessions and roles. It asks other modules and decides nothing.
  */
-export { createConsoleLink, createWorkerLink } from './links.ts'
+
 export { openConsoleReads } from './reads.ts'
+export { createConsoleLink, createWorkerLink } from './sign-in-links.ts'
 
 /** Loaded when the first page is asked for: a worker that shows none needs none of it. */
 export const loadRoutes = () => import('./routes/routes.ts')

@@ -8,7 +8,8 @@ import type { EpochMs, Ms } from '../values/time.ts'
 import { scheduleOf } from './core/stream-state.ts'
 import { type ConsoleProject, limitOf } from './project.ts'
 import { createReviews } from './reviews.ts'
-import { readDays, readOverview } from './sql/overview.ts'
+import { readDays } from './sql/charts.ts'
+import { readOverview } from './sql/overview.ts'
 import { countStreamRows, readStreams } from './sql/streams.ts'
 
 export type ConsoleReads = ReturnType<typeof openConsoleReads>

@@ -4,10 +4,10 @@ import type { Config } from '../config/config.ts'
 import { createAttempts, openHttpServer } from '../http/http.ts'
 import type { Logger } from '../log.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import { createConsoleLink } from './links.ts'
 import { type ConsoleProject, unconfiguredProject } from './project.ts'
 import { openConsoleReads } from './reads.ts'
 import { consolePlugin } from './routes/routes.ts'
+import { createConsoleLink } from './sign-in-links.ts'
 
 /** `config` null: the projects are those that the warehouse has. */
 type StandAloneOptions = DatabaseAddress & {

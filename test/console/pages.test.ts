@@ -1,7 +1,7 @@
 /** Pages as pure functions: data in, words out. */
 import { describe, expect, test } from 'vitest'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
-import type { ProjectFrame } from '../../src/console/page.ts'
+import type { ProjectFrame } from '../../src/console/layout.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
 import type { OverviewData, StreamRow } from '../../src/console/reads.ts'

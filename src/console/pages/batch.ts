@@ -19,7 +19,7 @@ import {
   table,
 } from '../blocks.ts'
 import { offeredForBatch } from '../core/permissions.ts'
-import type { Page, ProjectFrame } from '../page.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
 import type { ReviewedRow } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText, shortened, spanText } from '../text.ts'

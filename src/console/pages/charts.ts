@@ -7,10 +7,10 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, facts, section, spanChoices, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../page.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
 import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
-import type { DayRow } from '../sql/overview.ts'
+import type { DayRow } from '../sql/charts.ts'
 import { formatTime, roughly, timeOf } from '../text.ts'
 
 const minuteMs = 60_000

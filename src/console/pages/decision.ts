@@ -24,7 +24,7 @@ import {
   type Selection,
   targetOf,
 } from '../decisions.ts'
-import type { Page, ProjectFrame } from '../page.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText, timeOf } from '../text.ts'
 import { countsText, hiddenFields, statusWords, stepText } from '../writeback-blocks.ts'

@@ -5,7 +5,7 @@ import { formatRows, type MistakeKind, mistakeText, operations, operationTypes }
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../page.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
 import { foreignText, shortened } from '../text.ts'
 
 export type ImportView = {

@@ -4,13 +4,14 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, live, newerNotice, type Sentence, section, sentences } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
-import type { Page, ProjectFrame } from '../page.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
 import type { OverviewData, StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { countLimit } from '../sql/overview.ts'
 import { foreignText, roughly } from '../text.ts'
 import { budgetChart } from './charts.ts'
-import { runTable, streamTable, streamTitle } from './mirror.ts'
+import { runTable } from './runs.ts'
+import { streamTable, streamTitle } from './streams.ts'
 
 /** First what a person must do, then what is wrong and what is fine, then the numbers. */
 export async function showOverview({ reads, project, frame }: ScreenRequest): Promise<Page> {

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyText } from '../../http/http.ts'
 import { html, nothing } from '../../values/html.ts'
-import type { Page } from '../page.ts'
+import type { Page } from '../layout.ts'
 import { cookieName } from './admit.ts'
 import { approver, sessionMs } from './session.ts'
 import { type Site, valuesOf } from './site.ts'

@@ -6,7 +6,7 @@ import { hasRole, type Role, type Viewer } from '../../config/roles.ts'
 import type { Attempts } from '../../http/http.ts'
 import type { Logger } from '../../log.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type Frame, layout, type Page, problemPage } from '../page.ts'
+import { type Frame, layout, type Page, problemPage } from '../layout.ts'
 
 import type { ConsoleProject } from '../project.ts'
 import type { ConsoleReads } from '../reads.ts'

@@ -1,7 +1,10 @@
 /** What the pages for those who look after the mirror read, on each database. */
 import { describe, expect, test } from 'vitest'
 import { defaultProject } from '../../../src/config/config.ts'
-import { listRuns, readDays, readOverview, readRun, readServiceFacts } from '../../../src/console/sql/overview.ts'
+import { readDays } from '../../../src/console/sql/charts.ts'
+import { readOverview } from '../../../src/console/sql/overview.ts'
+import { listRuns, readRun } from '../../../src/console/sql/runs.ts'
+import { readServiceFacts } from '../../../src/console/sql/service.ts'
 import {
   countStreamRows,
   readFailingParents,

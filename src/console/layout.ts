@@ -1,4 +1,4 @@
-/** A page of the console, and what surrounds every page. */
+/** What surrounds every page of the console: its head, banner and navigation. */
 import { hasRole, type Viewer } from '../config/roles.ts'
 import { path } from '../values/address.ts'
 import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../values/html.ts'

@@ -1,16 +1,14 @@
-/** Pages for those who look after the mirror: streams with their gaps and fields, runs, and what the service turned out to do. */
+/** The streams of a project with their gaps, and the fields found in them. */
 import { streamNames } from '../../../schema/stream-specs.ts'
-import { withQuery } from '../../values/address.ts'
-import { formatCount, formatDuration, pluralize } from '../../values/format.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, choices, facts, linkTo, live, older, section, table } from '../blocks.ts'
+import { facts, linkTo, live, section, table } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
-import type { Page, ProjectFrame } from '../page.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
 import type { StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
-import { listRuns, type RunRow, readRun, readServiceFacts } from '../sql/overview.ts'
 import { readFailingParents, readFields, readGaps, sampledRows } from '../sql/streams.ts'
-import { ago, agoText, foreignText, roughly, timeOf } from '../text.ts'
+import { ago, agoText, foreignText, timeOf } from '../text.ts'
 import { stateOf, type Word } from '../writeback-blocks.ts'
 
 export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Html {
@@ -129,104 +127,4 @@ function stateLabel(row: StreamRow, frame: ProjectFrame): Html {
 /** `visitor activity` */
 export function streamTitle(stream: string): string {
   return stream.replaceAll('_', ' ')
-}
-
-const outcomeWords: Readonly<Record<string, string>> = {
-  complete: 'complete',
-  gaps: 'complete, with gaps',
-  failed: 'failed',
-  interrupted: 'interrupted',
-}
-
-function outcomeOf({ outcome, startedAt }: RunRow, now: number): string {
-  return outcome === null ? `running for ${roughly(now - Date.parse(startedAt))}` : (outcomeWords[outcome] ?? outcome)
-}
-
-export function runTable(runs: readonly RunRow[], frame: ProjectFrame): Html {
-  return table(
-    'Sync runs, the last one first',
-    ['Started', 'Mode', 'Outcome', '#Took', '#Requests', '#Rows', '#Changed'],
-    runs.map((run) => [
-      linkTo(frame, 'runs', run.id, timeOf(run.startedAt, frame)),
-      run.mode,
-      html`<span class="outcome ${run.outcome ?? 'running'}">${outcomeOf(run, frame.now)}</span>`,
-      run.finishedAt === null ? '–' : formatDuration(Date.parse(run.finishedAt) - Date.parse(run.startedAt)),
-      formatCount(run.requests),
-      formatCount(run.rows),
-      formatCount(run.changed),
-    ]),
-    'There is no such run.',
-  )
-}
-
-const rowsPerPage = 50
-
-export async function showRuns({ db, frame, query }: ScreenRequest): Promise<Page> {
-  const outcome = query('outcome')
-  const runs = await listRuns(db, outcome, query('before'), rowsPerPage)
-  const next = runs.length < rowsPerPage ? null : (runs.at(-1)?.id ?? null)
-  const address = addressOf(frame, 'runs')
-  const filters = [null, ...Object.keys(outcomeWords)].map((value) => ({
-    label: value === null ? 'All' : (outcomeWords[value] ?? value),
-    to: withQuery(address, { outcome: value }),
-    isChosen: value === outcome,
-  }))
-  const content = html`${choices('Outcome', filters)}${runTable(runs, frame)}
-${older(next === null ? null : withQuery(address, { outcome, before: next }))}`
-  return { title: 'Runs', section: 'Runs', content }
-}
-
-export async function showRun({ db, frame, id }: ScreenRequest): Promise<Page | null> {
-  const run = await readRun(db, id)
-  if (run === null) return null
-  const streams = table(
-    'What the run did in each stream',
-    ['Stream', '#Requests', '#Rows', '#Changed', '#Took', 'Result'],
-    run.streams.map((it) => [
-      streamTitle(it.stream),
-      formatCount(it.requests),
-      formatCount(it.rows),
-      formatCount(it.changed),
-      formatDuration(it.tookMs),
-      it.failed !== null
-        ? foreignText(it.failed)
-        : it.skipped !== null
-          ? html`the key lacks ${foreignText(it.skipped)}`
-          : 'complete',
-    ]),
-    'It has not finished, so it has stored no figures yet.',
-  )
-  const content = html`${facts([
-    ['Outcome', outcomeOf(run, frame.now)],
-    ['Mode', run.mode],
-    ['Started', timeOf(run.startedAt, frame)],
-    ['Ended', timeOf(run.finishedAt, frame)],
-    ['Requests', formatCount(run.requests)],
-    ['Rows', `${formatCount(run.rows)}, of these ${formatCount(run.changed)} new or changed`],
-  ])}${section('Streams', streams)}`
-  return { title: 'Run', section: 'Runs', content }
-}
-
-export async function showService({ db, frame }: ScreenRequest): Promise<Page> {
-  const { behaviours, deliveries } = await readServiceFacts(db, frame.now)
-  const learned = table(
-    'Behaviours that the documentation leaves open',
-    ['What', 'Observed', 'Evidence', 'Since'],
-    behaviours.map(({ name, value, evidence, learnedAt }) => [
-      foreignText(name.replaceAll('_', ' ')),
-      foreignText(value),
-      foreignText(evidence),
-      ago(learnedAt, frame),
-    ]),
-    'Nothing has been learned yet: the first sync does.',
-  )
-  const webhooks = table(
-    'Deliveries by what was read because of them',
-    ['Read because of it', '#Deliveries', 'The last one'],
-    deliveries.map(({ found, count, last }) => [foreignText(found), formatCount(count), ago(last, frame)]),
-    'There were none.',
-  )
-  const content = html`${section('What it turned out to do', learned)}
-${section('Webhooks of the last 30 days', webhooks)}`
-  return { title: 'Service', section: 'Service', content }
 }

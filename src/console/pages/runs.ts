@@ -1,0 +1,86 @@
+/** The sync runs of a project, and what one of them did in each stream. */
+import { withQuery } from '../../values/address.ts'
+import { formatCount, formatDuration } from '../../values/format.ts'
+import { type Html, html } from '../../values/html.ts'
+import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
+import type { ScreenRequest } from '../screen.ts'
+import { listRuns, type RunRow, readRun } from '../sql/runs.ts'
+import { foreignText, roughly, timeOf } from '../text.ts'
+import { streamTitle } from './streams.ts'
+
+const outcomeWords: Readonly<Record<string, string>> = {
+  complete: 'complete',
+  gaps: 'complete, with gaps',
+  failed: 'failed',
+  interrupted: 'interrupted',
+}
+
+function outcomeOf({ outcome, startedAt }: RunRow, now: number): string {
+  return outcome === null ? `running for ${roughly(now - Date.parse(startedAt))}` : (outcomeWords[outcome] ?? outcome)
+}
+
+export function runTable(runs: readonly RunRow[], frame: ProjectFrame): Html {
+  return table(
+    'Sync runs, the last one first',
+    ['Started', 'Mode', 'Outcome', '#Took', '#Requests', '#Rows', '#Changed'],
+    runs.map((run) => [
+      linkTo(frame, 'runs', run.id, timeOf(run.startedAt, frame)),
+      run.mode,
+      html`<span class="outcome ${run.outcome ?? 'running'}">${outcomeOf(run, frame.now)}</span>`,
+      run.finishedAt === null ? '–' : formatDuration(Date.parse(run.finishedAt) - Date.parse(run.startedAt)),
+      formatCount(run.requests),
+      formatCount(run.rows),
+      formatCount(run.changed),
+    ]),
+    'There is no such run.',
+  )
+}
+
+const rowsPerPage = 50
+
+export async function showRuns({ db, frame, query }: ScreenRequest): Promise<Page> {
+  const outcome = query('outcome')
+  const runs = await listRuns(db, outcome, query('before'), rowsPerPage)
+  const next = runs.length < rowsPerPage ? null : (runs.at(-1)?.id ?? null)
+  const address = addressOf(frame, 'runs')
+  const filters = [null, ...Object.keys(outcomeWords)].map((value) => ({
+    label: value === null ? 'All' : (outcomeWords[value] ?? value),
+    to: withQuery(address, { outcome: value }),
+    isChosen: value === outcome,
+  }))
+  const content = html`${choices('Outcome', filters)}${runTable(runs, frame)}
+${older(next === null ? null : withQuery(address, { outcome, before: next }))}`
+  return { title: 'Runs', section: 'Runs', content }
+}
+
+export async function showRun({ db, frame, id }: ScreenRequest): Promise<Page | null> {
+  const run = await readRun(db, id)
+  if (run === null) return null
+  const streams = table(
+    'What the run did in each stream',
+    ['Stream', '#Requests', '#Rows', '#Changed', '#Took', 'Result'],
+    run.streams.map((it) => [
+      streamTitle(it.stream),
+      formatCount(it.requests),
+      formatCount(it.rows),
+      formatCount(it.changed),
+      formatDuration(it.tookMs),
+      it.failed !== null
+        ? foreignText(it.failed)
+        : it.skipped !== null
+          ? html`the key lacks ${foreignText(it.skipped)}`
+          : 'complete',
+    ]),
+    'It has not finished, so it has stored no figures yet.',
+  )
+  const content = html`${facts([
+    ['Outcome', outcomeOf(run, frame.now)],
+    ['Mode', run.mode],
+    ['Started', timeOf(run.startedAt, frame)],
+    ['Ended', timeOf(run.finishedAt, frame)],
+    ['Requests', formatCount(run.requests)],
+    ['Rows', `${formatCount(run.rows)}, of these ${formatCount(run.changed)} new or changed`],
+  ])}${section('Streams', streams)}`
+  return { title: 'Run', section: 'Runs', content }
+}
