@@ -4,7 +4,7 @@
  */
 import { rmSync, statSync } from 'node:fs'
 import { openWarehouse } from '../src/app/open.ts'
-import { exportFormats } from '../src/export/core/export.ts'
+import { exportFormats } from '../src/export/core/formats.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { createSchema } from './create-schema.ts'

@@ -1,6 +1,12 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { type ExportFormat, type ExportProgress, type ExportReport, exportFormats } from '../export/export.ts'
+import {
+  type ExportFormat,
+  type ExportProgress,
+  type ExportReport,
+  exportFormats,
+  formatOfPath,
+} from '../export/export.ts'
 import { formatBytes, formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
@@ -78,7 +84,7 @@ async function runExport(
   objects: readonly string[],
   options: Options,
 ): Promise<CommandResult> {
-  const format = options.format ?? formatOfPath(options.output) ?? 'csv'
+  const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'
   const target = options.output === undefined || options.output === '-' ? context.openStdout() : options.output
   rejectContradictions(format, options, typeof target === 'string' ? null : target)
   // Without --project the projects are not needed, only the database.
@@ -122,17 +128,6 @@ function rejectContradictions(
   if (problem === undefined) return
   const [, why, next] = problem
   throw new UserError({ what: 'cannot export', why: String(why), next: String(next), exitCode: 2 })
-}
-
-const endings: Readonly<Record<ExportFormat, RegExp>> = {
-  csv: /\.csv$/i,
-  jsonl: /\.(jsonl|ndjson)$/i,
-  parquet: /\.parquet$/i,
-  sqlite: /\.(db|sqlite|sqlite3)$/i,
-}
-
-function formatOfPath(path: string | undefined): ExportFormat | undefined {
-  return path === undefined ? undefined : exportFormats.find((format) => endings[format].test(path))
 }
 
 function parseNames(text: string): readonly string[] {

@@ -1,24 +1,20 @@
 /** Exports objects of the warehouse, all from one state of it: to standard output, a file for each, or one SQLite file. */
 import { join } from 'node:path'
 import { UserError } from '../values/user-error.ts'
+import type { ExportFormat } from './core/formats.ts'
 import type {
   ByteOutput,
-  ExportColumn,
   ExportedObject,
-  ExportFormat,
   ExportProgress,
   ExportReport,
-  ExportRow,
   ExportSelection,
-  ExportValue,
   RowWriter,
-} from './core/export.ts'
-import { findObjects, type RowRequest, selectRows } from './core/export.ts'
-import { createCsvWriter } from './csv-writer.ts'
+} from './core/selection.ts'
+import { findObjects, type RowRequest, selectRows } from './core/selection.ts'
 import { createOutputFile, isFolder, type OutputFile, type OverwriteOptions } from './output-file.ts'
-import { createParquetWriter } from './parquet-writer.ts'
 import type { ExportSnapshot } from './sql/snapshot.ts'
 import { createSqliteExport } from './sql/sqlite-export.ts'
+import { createRowWriter, type FileFormat } from './writers/row-writers.ts'
 
 export type ExportRequest = RowRequest &
   OverwriteOptions & {
@@ -123,27 +119,6 @@ async function openDestination(selections: readonly ExportSelection[], request: 
 
 function streamError(why: string, next: string): UserError {
   return new UserError({ what: 'cannot export to standard output', why, next, exitCode: 2 })
-}
-
-type FileFormat = Exclude<ExportFormat, 'sqlite'>
-
-const createRowWriter: Readonly<
-  Record<FileFormat, (selection: ExportSelection, output: ByteOutput, request: ExportRequest) => RowWriter>
-> = {
-  csv: ({ columns }, output, request) => createCsvWriter(columns, output, request),
-  jsonl: ({ columns }, output) => createJsonLinesWriter(columns, output),
-  parquet: createParquetWriter,
-}
-
-/** One object a line, with every column. Integers keep all digits; JSON stays text. */
-function createJsonLinesWriter(columns: readonly ExportColumn[], output: ByteOutput): RowWriter {
-  const names = columns.map(({ name }) => JSON.stringify(name))
-  const toJson = (value: ExportValue) => (typeof value === 'bigint' ? String(value) : JSON.stringify(value))
-  const toLine = (row: ExportRow) => `{${row.map((value, n) => `${names[n]}:${toJson(value)}`).join(',')}}\n`
-  return {
-    write: (rows) => output.write(Buffer.from(rows.map(toLine).join(''))),
-    end: async () => {},
-  }
 }
 
 /** Files get their names only when all of them are complete, so that they show one state of the warehouse. */

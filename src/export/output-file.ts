@@ -5,7 +5,7 @@ import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises
 import { basename, dirname, join } from 'node:path'
 import { systemErrorText } from '../values/system-error-text.ts'
 import { UserError } from '../values/user-error.ts'
-import type { ByteOutput } from './core/export.ts'
+import type { ByteOutput } from './core/selection.ts'
 
 export type OutputFile = Awaited<ReturnType<typeof createOutputFile>>
 

@@ -1,7 +1,7 @@
 /** What an export selects: objects, columns and rows; what it says about names and values that do not exist. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
-import { findObjects } from '../../src/export/core/export.ts'
+import { findObjects } from '../../src/export/core/selection.ts'
 import type { ExportRequest } from '../../src/export/export-objects.ts'
 import type { UserError } from '../../src/values/user-error.ts'
 import { databases } from '../support/databases.ts'

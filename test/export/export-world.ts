@@ -1,7 +1,8 @@
 /** A small warehouse with what is hard to export, and exports of it into memory. */
 import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
-import type { ByteOutput, ExportFormat } from '../../src/export/core/export.ts'
+import type { ExportFormat } from '../../src/export/core/formats.ts'
+import type { ByteOutput } from '../../src/export/core/selection.ts'
 import { type ExportRequest, exportObjects } from '../../src/export/export-objects.ts'
 import { type DatabaseInstance, databases, type TestDatabase } from '../support/databases.ts'
 import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'

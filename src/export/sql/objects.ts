@@ -8,7 +8,7 @@ import type { AnalyticsView } from '../../analytics/analytics.ts'
 import { analyticsViews } from '../../analytics/analytics.ts'
 import { columnTypeOf, type FieldType } from '../../mirror/mirror.ts'
 import type { LocalReads } from '../../warehouse/connection-pool.ts'
-import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/export.ts'
+import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/selection.ts'
 
 const specs: Readonly<Record<string, TableSpec>> = tables
 const views: Readonly<Record<string, AnalyticsView>> = analyticsViews

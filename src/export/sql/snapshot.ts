@@ -16,7 +16,7 @@ import type {
   ExportType,
   ExportValue,
   ObjectName,
-} from '../core/export.ts'
+} from '../core/selection.ts'
 import { describeObject, listObjects, type RunQuery, type SourceObject } from './objects.ts'
 
 /** The transaction only reads. It keeps no one from writing, in neither database. */

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3'
 import { UserError } from '../../values/user-error.ts'
 import { lookUpExplanation, sqliteExplanations } from '../../warehouse/explain-error.ts'
 import { optimizeAllTables } from '../../warehouse/sqlite.ts'
-import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/export.ts'
+import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/selection.ts'
 
 /** SQLite gives such columns the declared types; times and dates are text in them as in the warehouse. */
 const declaredTypes: Readonly<Record<ExportType, string>> = {

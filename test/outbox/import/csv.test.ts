@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { toCsvLine } from '../../../src/export/csv-writer.ts'
+import { toCsvLine } from '../../../src/export/writers/csv-writer.ts'
 import { mistakeText } from '../../../src/outbox/core/request-mistake.ts'
 import {
   csvHeader,

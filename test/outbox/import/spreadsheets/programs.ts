@@ -2,7 +2,7 @@
  * Saves a sheet as spreadsheet programs do: their encodings, separators, quotes and line ends, and what they make of
  * numbers, times, errors and booleans in the language of their user.
  */
-import { byteOrderMark } from '../../../../src/export/csv-writer.ts'
+import { byteOrderMark } from '../../../../src/export/writers/csv-writer.ts'
 
 /** `number`: typed as digits, which a spreadsheet takes for a number. `time`: typed as RFC 3339. */
 export type Cell = string | boolean | null | { readonly number: string } | { readonly time: string } | 'not available'

@@ -1,5 +1,5 @@
 /** CSV (RFC 4180), and exports as CSV: an empty cell is null, a quoted empty one is the empty text. */
-import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from './core/export.ts'
+import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from '../core/selection.ts'
 
 /** A formula may follow spaces in some spreadsheets, and East Asian editions accept full-width operators. */
 export const formulaStart = /^'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/

@@ -1,7 +1,14 @@
 /** Rows as Parquet. A row group is written as soon as it is full, so only one of them is in memory. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
-import { daySeconds } from '../values/time.ts'
-import type { ByteOutput, ExportColumn, ExportSelection, ExportType, ExportValue, RowWriter } from './core/export.ts'
+import { daySeconds } from '../../values/time.ts'
+import type {
+  ByteOutput,
+  ExportColumn,
+  ExportSelection,
+  ExportType,
+  ExportValue,
+  RowWriter,
+} from '../core/selection.ts'
 
 /** A row group is full when it has as many rows, or about as many characters. */
 const groupRows = 25_000

@@ -5,6 +5,7 @@ import { nearestNames } from '../../values/nearest-names.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type Ms, parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
+import type { ExportFormat } from './formats.ts'
 
 /** The types of exported columns; all key and text columns are `text`. */
 export type ExportType = 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'date' | 'json'
@@ -49,9 +50,6 @@ export type RowWriter = {
 
 /** Resolves when more may be written. */
 export type ByteOutput = { readonly write: (bytes: Uint8Array) => Promise<void> }
-
-export const exportFormats = ['csv', 'jsonl', 'parquet', 'sqlite'] as const
-export type ExportFormat = (typeof exportFormats)[number]
 
 /** `total`: null = not counted. */
 export type ExportProgress = { readonly object: string; readonly rows: number; readonly total: number | null }
