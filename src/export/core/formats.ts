@@ -1,15 +1,14 @@
-/** The formats of exports. */
+/** The format that a file's name shows; undefined: none. */
+export function formatOfPath(path: string): ExportFormat | undefined {
+  return exportFormats.find((format) => endings[format].some((ending) => path.toLowerCase().endsWith(`.${ending}`)))
+}
+
 export const exportFormats = ['csv', 'jsonl', 'parquet', 'sqlite'] as const
 export type ExportFormat = (typeof exportFormats)[number]
 
-/** The endings by which a file's name shows its format. */
 const endings: Readonly<Record<ExportFormat, readonly string[]>> = {
   csv: ['csv'],
   jsonl: ['jsonl', 'ndjson'],
   parquet: ['parquet'],
   sqlite: ['db', 'sqlite', 'sqlite3'],
-}
-
-export function formatOfPath(path: string): ExportFormat | undefined {
-  return exportFormats.find((format) => endings[format].some((ending) => path.toLowerCase().endsWith(`.${ending}`)))
 }
