@@ -22,6 +22,9 @@ export const uniqueIndexes = [
   'search_by_id on search_conversations (id)',
 ]
 
+/** Indexes of the others have the name of their stream. */
+const shortNames: Partial<Record<StreamName, string>> = { visitor_activity: 'activity', call_recordings: 'recordings' }
+
 export const indexes = [
   ...streamNames.flatMap(indexesOf),
   'conversations_by_visitor on conversations (project_id, visitor_id)',
@@ -70,7 +73,7 @@ export const indexes = [
 function indexesOf(stream: StreamName): readonly string[] {
   const { table, timeColumn } = streamSpecs[stream]
   const { storedIn = table }: TableSpec = mirrorTables[table]
-  const name = indexPrefix(stream)
+  const name = shortNames[stream] ?? stream
   const found: string[] = []
   const start = isPagedStream(stream) ? streamSpecs[stream].startColumn : null
   const sort = start === timeColumn ? 'time' : 'start'
@@ -80,9 +83,4 @@ function indexesOf(stream: StreamName): readonly string[] {
   if (!isListStream(stream)) return found
   found.push(`${name}_deleted on ${storedIn} (project_id, deleted_at) ${isDeleted}`)
   return [...found, `${name}_by_identity on ${storedIn} (project_id, lower(id))`]
-}
-
-/** The stream's name, without that of its parent. */
-function indexPrefix(stream: StreamName): string {
-  return isChildStream(stream) ? stream.replace(`${streamSpecs[streamSpecs[stream].parent].singular}_`, '') : stream
 }
