@@ -10,19 +10,16 @@ type Ids<T extends keyof Tables> = (keyof Tables[T]['columns'] & IdColumn) | (T 
 /** A table that has the id of a row of a list says so in `erasedWith`. */
 const tables = mirrorTables satisfies { [T in keyof Tables]: { erasedWith: Record<Ids<T>, ListStreamName> } }
 
-export type ErasedTable = {
-  readonly table: string
-  /** `field`: of the JSON in the column, which then is `raw`; null = the column is the id. */
-  readonly ids: readonly { readonly column: string; readonly field: string | null; readonly list: ListStreamName }[]
+/** `field`: of the JSON in the column, which then is `raw`; null = the column is the id. */
+export type ErasedId = { readonly column: string; readonly field: string | null; readonly list: ListStreamName }
+
+const toId = ([path, list]: [string, ListStreamName]): ErasedId => {
+  const [column = path, field = null] = path.split('.')
+  return { column, field, list }
 }
 
-export const erasedTables: readonly ErasedTable[] = Object.entries(tables)
-  .filter(([, spec]) => !('storedIn' in spec))
-  .map(([table, { erasedWith }]) => ({
-    table,
-    ids: Object.entries<ListStreamName>(erasedWith).map(([path, list]) => {
-      const [column = path, field = null] = path.split('.')
-      return { column, field, list }
-    }),
-  }))
-  .filter(({ ids }) => ids.length > 0)
+export const erasedTables: Readonly<Record<string, readonly ErasedId[]>> = Object.fromEntries(
+  Object.entries(tables)
+    .filter(([, { erasedWith, ...spec }]) => !('storedIn' in spec) && Object.keys(erasedWith).length > 0)
+    .map(([table, { erasedWith }]) => [table, Object.entries<ListStreamName>(erasedWith).map(toId)]),
+)

@@ -1,7 +1,7 @@
 /** Makes the triggers of this version: those of write-backs and of logs, and those that store nothing of an erased person. */
 import type { DatabaseKind } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
-import { type ErasedTable, erasedTables } from './erased-tables.ts'
+import { type ErasedId, erasedTables } from './erased-tables.ts'
 import {
   eachRow,
   eachStatement,
@@ -19,10 +19,12 @@ const activityKeys = {
   refusal: 'a version of deskmirror before 0019_activity_keys cannot store activity',
 } as const
 
-function isErased({ ids }: ErasedTable, parts: { lower: string; erased: string; field: (name: string) => string }) {
-  const values = ids
-    .map(({ column, field }) => (field === null ? `new.${column}` : parts.field(field)))
-    .map((value) => `${parts.lower}(${value})`)
+type Parts = { readonly lower: string; readonly erased: string; readonly field: (name: string) => string }
+
+function isErased(ids: readonly ErasedId[], parts: Parts): string {
+  const values = ids.map(
+    ({ column, field }) => `${parts.lower}(${field === null ? `new.${column}` : parts.field(field)})`,
+  )
   return `exists (select 1 from ${parts.erased} where project_id = new.project_id and id in (${values.join(', ')}))`
 }
 
@@ -52,9 +54,9 @@ async function replaceInSqlite(run: Run): Promise<void> {
       when: `before insert on visitor_activity when ${activityKeys.isOlder}`,
       does: `select json_extract('{}', '${activityKeys.refusal}')`,
     },
-    ...erasedTables.map((erased) => ({
-      name: `${erased.table}_erased`,
-      when: `before insert on ${erased.table} when ${isErased(erased, parts)}`,
+    ...Object.entries(erasedTables).map(([table, ids]) => ({
+      name: `${table}_erased`,
+      when: `before insert on ${table} when ${isErased(ids, parts)}`,
       does: 'select raise(ignore)',
     })),
   ]
@@ -81,7 +83,7 @@ async function replaceInPostgres(run: Run): Promise<void> {
   }
   // They double the time of an insert, so they are enabled when a person is first erased.
   const [erased] = await run('select 1 from erased_ids limit 1')
-  for (const { table } of erased === undefined ? erasedTables : [])
+  for (const table of erased === undefined ? Object.keys(erasedTables) : [])
     await run(`alter table ${schema}.${table} disable trigger ${table}_erased`)
 }
 
@@ -97,9 +99,9 @@ function otherTriggers(schema: string): PostgresTriggers {
       console_events_kept: refuse(auditLogKept),
       activity_keys: `raise exception '${activityKeys.refusal}' using errcode = 'object_not_in_prerequisite_state';`,
       ...Object.fromEntries(
-        erasedTables.map((erased) => [
-          `${erased.table}_erased`,
-          `if ${isErased(erased, parts)} then return null; end if; return new;`,
+        Object.entries(erasedTables).map(([table, ids]) => [
+          `${table}_erased`,
+          `if ${isErased(ids, parts)} then return null; end if; return new;`,
         ]),
       ),
     },
@@ -112,7 +114,7 @@ function otherTriggers(schema: string): PostgresTriggers {
       },
       activity_keys: eachRow('before insert', `${schema}.visitor_activity`, activityKeys.isOlder),
       ...Object.fromEntries(
-        erasedTables.map(({ table }) => [`${table}_erased`, eachRow('before insert', `${schema}.${table}`)]),
+        Object.keys(erasedTables).map((table) => [`${table}_erased`, eachRow('before insert', `${schema}.${table}`)]),
       ),
     },
   }

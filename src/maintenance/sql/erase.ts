@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { type ErasedTable, erasedTables } from '../../../schema/erased-tables.ts'
+import { type ErasedId, erasedTables } from '../../../schema/erased-tables.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { removeSearchEntries } from '../../analytics/analytics.ts'
 import { clearWords, decidedSql, inAnyCase, toTimeValue } from '../../outbox/outbox.ts'
@@ -33,7 +33,7 @@ async function findIds(context: ProjectDb, visitor: string): Promise<Ids> {
   const find = async (list: ListStreamName): Promise<void> => {
     if (found[list] !== undefined) return
     const { table } = streamSpecs[list]
-    const naming = idsOf(table).filter((id) => id.list !== list)
+    const naming = (erasedTables[table] ?? []).filter((id) => id.list !== list)
     for (const id of naming) await find(id.list)
     const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)}
       where project_id = ${context.project} and (${hasAnyId(context, naming, found)})`.execute(context.db)
@@ -43,11 +43,7 @@ async function findIds(context: ProjectDb, visitor: string): Promise<Ids> {
   return found as Ids
 }
 
-function idsOf(table: string): ErasedTable['ids'] {
-  return erasedTables.find((erased) => erased.table === table)?.ids ?? []
-}
-
-function hasAnyId({ kind }: ProjectDb, ids: ErasedTable['ids'], of: Partial<Ids>): RawBuilder<unknown> {
+function hasAnyId({ kind }: ProjectDb, ids: readonly ErasedId[], of: Partial<Ids>): RawBuilder<unknown> {
   const conditions = ids.map(({ column, field, list }) => {
     const value = field === null ? sql.ref(column) : sql`${sql.ref(column)} ->> ${sql.lit(field)}`
     return sql`${value} ${inList(kind, of[list] ?? [])}`
@@ -70,7 +66,7 @@ function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
     return { table, where: sql.join([sql`false`, ...mentions], sql` or `) }
   }
   return [
-    ...erasedTables.map(({ table, ids: named }) => {
+    ...Object.entries(erasedTables).map(([table, named]) => {
       // The ids of a list's rows have been found by the others.
       const own = named.filter(({ list }) => streamSpecs[list].table === table)
       return { table, where: hasAnyId(context, own.length > 0 ? own : named, ids) }
@@ -143,9 +139,9 @@ async function erase(context: ProjectDb, visitor: string, by: string): Promise<E
  */
 async function waitForWriters({ db, kind }: ProjectDb): Promise<void> {
   if (kind === 'sqlite') return
-  const locked = sql.join([...erasedTables, { table: 'writebacks' }].map(({ table }) => sql.table(table)))
+  const locked = sql.join([...Object.keys(erasedTables), 'writebacks'].map((table) => sql.table(table)))
   await sql`lock table ${locked} in share row exclusive mode`.execute(db)
-  for (const { table } of erasedTables)
+  for (const table of Object.keys(erasedTables))
     await sql`alter table ${sql.table(table)} enable trigger ${sql.ref(`${table}_erased`)}`.execute(db)
 }
 
