@@ -54,6 +54,23 @@ const changes: readonly Change[] = [
     named: ['src/mirror/streams/all-streams.ts', 'schema/erased-tables.ts'],
   },
   {
+    // One that limits what is mirrored: sync, verify and audit get it.
+    row: 'a setting',
+    edits: [
+      [
+        'src/config/project-settings.ts',
+        '  timeZone: setting(\n',
+        "ignoreOlderThanMs: setting('ignore_older_than', field.duration.default(0), 'How old rows may be.'),\n",
+      ],
+      [
+        'src/mirror/core/mirrored-range.ts',
+        '  /** How far back calls, analytics and activity go;',
+        'readonly ignoreOlderThanMs: number\n',
+      ],
+    ],
+    named: [],
+  },
+  {
     row: 'a write-back operation',
     edits: [
       [
