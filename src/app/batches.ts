@@ -49,7 +49,7 @@ export function listBatches(
 }
 
 /** What is needed of a project's settings: its rates are for estimates. */
-export type BatchProject = Pick<ProjectConfig, 'name' | 'projectId' | keyof BudgetPolicy>
+type BatchProject = Pick<ProjectConfig, 'name' | 'projectId' | keyof BudgetPolicy>
 
 const samplesPerOutcome = 3
 

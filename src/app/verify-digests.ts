@@ -164,7 +164,7 @@ const documentSchema = z.object({
 type StoredCount = z.infer<typeof mirrorSchema>
 
 /** Throws UserError: it cannot be read, is no such document, has no counts of the project, or does not fit its digests. */
-export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
+function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
   const refuse = (why: string, next: string) =>
     new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
   const document = documentSchema.safeParse(parseOrNull(readText(path)))

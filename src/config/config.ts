@@ -14,8 +14,6 @@ import { defaultsOf, type Settings } from './setting.ts'
 /** `readOnly`: the same as in `Config`; repeated here so that every caller of the service has it. */
 export type ProjectConfig = ProjectSettings & Pick<GlobalConfig, 'readOnly'>
 
-export type LogLevel = GlobalConfig['logLevel']
-
 export type Config = GlobalConfig & {
   readonly projects: readonly ProjectConfig[]
   /** Likely mistakes that stop nothing: variables that nothing reads. */

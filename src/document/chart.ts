@@ -6,7 +6,7 @@ import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { table } from './table.ts'
 
-export type Series = { readonly name: string; readonly style: string; readonly values: readonly (number | null)[] }
+type Series = { readonly name: string; readonly style: string; readonly values: readonly (number | null)[] }
 
 export type TimeChart = {
   /** Unique in the page. */

@@ -58,7 +58,7 @@ export type HttpServerOptions = {
 }
 
 /** `address`: like `http://127.0.0.1:8484`. `close` lets open requests finish, for two seconds at most. */
-export type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
+type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
 
 const closeGraceMs: Ms = 2000
 

@@ -4,7 +4,7 @@ import { createRandom, integerBetween, pick, purposes } from './random.ts'
 import type { ProjectState } from './state.ts'
 import { parseNames, type Switches } from './switches.ts'
 
-export type Mutations = ReturnType<typeof createMutations>
+type Mutations = ReturnType<typeof createMutations>
 
 /** Rows are named by their ids; an unknown id throws RangeError. */
 export function createMutations(state: ProjectState, switches: () => Switches) {

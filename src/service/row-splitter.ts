@@ -4,7 +4,7 @@
  * pieces finds out whether they are JSON.
  */
 
-export type ResponseLimits = {
+type ResponseLimits = {
   /** Bytes of a response, without those of dropped rows. */
   readonly bytes: number
   /** Bytes of all dropped rows. */

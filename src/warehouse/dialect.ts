@@ -33,9 +33,6 @@ export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
  */
 export const rowsPerStatement = [20, 5, 1] as const
 
-/** How many parameters a statement of SQLite may have. Source: SQLITE_MAX_VARIABLE_NUMBER. */
-export const maxParameters = 32_766
-
 /** A list of texts as one parameter, to use as a table with the column `value`. */
 export function listParameter(kind: DatabaseKind, texts: readonly string[]): RawBuilder<{ value: string }> {
   const list = JSON.stringify(texts)

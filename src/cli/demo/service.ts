@@ -55,7 +55,7 @@ function conversationIds(rows: ReturnType<Sandbox['truth']>): readonly [readonly
  * The demo's queries of the mirror: plain SQL, to copy. Written for SQLite, and for fields that the sandbox shows
  * beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
  */
-export type DemoQuery = { readonly title: string; readonly sql: string }
+type DemoQuery = { readonly title: string; readonly sql: string }
 
 const countedTables =
   'conversations messages visitors visitor_activity calls call_recordings analytics_rollups analytics_metrics availability_snapshots conversation_changes'

@@ -7,7 +7,7 @@ import { burstSlots } from '../../service/core/slots.ts'
 import { formatCount, formatDuration, pluralize } from '../../values/format.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 
-export type StreamProgress = SyncProgress & { readonly since: EpochMs; readonly updatedAt: EpochMs }
+type StreamProgress = SyncProgress & { readonly since: EpochMs; readonly updatedAt: EpochMs }
 export type Progress = {
   readonly streams: ReadonlyMap<StreamName, StreamProgress>
   readonly budget: BudgetView | null

@@ -5,7 +5,7 @@ import { describeFailure } from '../../service/core/api-failure.ts'
 import { formatDuration } from '../../values/format.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 
-export type StreamFacts = {
+type StreamFacts = {
   /** When it was last read to its end; null = never. */
   readonly syncedAt: string | null
   /** The scope that the key lacks. */

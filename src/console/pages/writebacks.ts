@@ -103,7 +103,7 @@ export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Ht
 }
 
 /** `payload`: what it would send. */
-export type RowToPick = ReviewedRow & { readonly payload: NamedEntry['payload'] }
+type RowToPick = ReviewedRow & { readonly payload: NamedEntry['payload'] }
 
 type Picking = {
   readonly batch: string

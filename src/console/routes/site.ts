@@ -20,7 +20,7 @@ declare module 'fastify' {
 }
 
 /** Its audit log, one-time links and ended sessions. */
-export type ConsoleStore = Omit<Warehouse['auditLog'], 'storeLink'>
+type ConsoleStore = Omit<Warehouse['auditLog'], 'storeLink'>
 
 export type ConsoleOptions = {
   readonly reads: ConsoleReads

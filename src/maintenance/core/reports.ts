@@ -7,7 +7,7 @@ import type { Ms } from '../../values/time.ts'
 import type { JobKind } from './job-failure.ts'
 
 /** A failing job of the workers that has not succeeded since. */
-export type FailureReport = {
+type FailureReport = {
   readonly job: JobKind
   /** The stream and mode of a sync, the lane of write-backs, or the schedule; else empty. */
   readonly subject: string

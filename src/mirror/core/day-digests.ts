@@ -47,7 +47,7 @@ export function createDayDigests() {
 }
 
 /** The rows without a day come last. */
-export function byDate(a: string | null, b: string | null): number {
+function byDate(a: string | null, b: string | null): number {
   if (a === b) return 0
   if (a === null || b === null) return a === null ? 1 : -1
   return a < b ? -1 : 1

@@ -44,7 +44,7 @@ export type AuditDeps = CompareDeps &
   }
 
 /** `waiting`: the sync that must come first could not run now; continue later. */
-export type AuditStep = { readonly kind: 'finished'; readonly result: AuditResult } | { readonly kind: 'waiting' }
+type AuditStep = { readonly kind: 'finished'; readonly result: AuditResult } | { readonly kind: 'waiting' }
 
 /** An audit that is older is finished with what it has: the rows are read in random order, so those are a sample, too. */
 const abandonedAfterMs = 20 * 3_600_000

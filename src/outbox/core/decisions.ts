@@ -251,7 +251,7 @@ export type OutboxFilter = {
 }
 
 /** What a person was shown before an approval: these rows, as the digest (or its beginning) names them. */
-export type ShownSelection = { readonly filter: OutboxFilter; readonly digest: string }
+type ShownSelection = { readonly filter: OutboxFilter; readonly digest: string }
 
 /** What a decision carries beside its selection. */
 export type DecisionTerms = {

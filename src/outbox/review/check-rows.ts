@@ -17,7 +17,7 @@ import { targetPath, type WritebackDeps } from '../handlers/operation-handler.ts
 import type { Outbox } from '../sql/outbox.ts'
 import { type ReviewSource, type RowToReview, reviewRows } from './review-rows.ts'
 
-export type CheckDeps = WritebackDeps & {
+type CheckDeps = WritebackDeps & {
   readonly reader: Outbox
   readonly onChecked: (rows: number) => void
 }

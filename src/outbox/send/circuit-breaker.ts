@@ -20,7 +20,7 @@ const coolDownMs: Ms = 15 * 60_000
 /** Why, and when it is tried again. */
 type OpenCircuit = { readonly why: string; readonly until: EpochMs }
 
-export type CircuitState = {
+type CircuitState = {
   /** Null if at most some imports are stopped. */
   readonly all: OpenCircuit | null
   /** By import; the key null means write-backs without an import. */

@@ -15,7 +15,7 @@ export type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {
 }
 
 /** A reply in a conversation: one of ours, or a message of the team in the mirror. */
-export type EarlierReply = {
+type EarlierReply = {
   readonly conversation: string
   readonly content: string
   /** RFC 3339; null if it is still to be sent. */

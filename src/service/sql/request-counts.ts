@@ -11,7 +11,7 @@ import type { BudgetBar, BudgetData, BudgetPause } from '../core/estimate.ts'
 
 export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks' | 'audit'
 
-export type RequestSource = {
+type RequestSource = {
   readonly project: ProjectId
   /** Unique for each push, dry run, audit or worker process. */
   readonly id: string
