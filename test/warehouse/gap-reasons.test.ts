@@ -1,7 +1,7 @@
 /** Gaps that an earlier version recorded with other texts. */
 import { expect, test } from 'vitest'
 import type { MirrorCommit } from '../../src/mirror/core/mirror.ts'
-import { gapReasons } from '../../src/mirror/core/pagination/reading.ts'
+import { gapReasons } from '../../src/mirror/core/pagination/reading-state.ts'
 import { databases } from '../support/databases.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 

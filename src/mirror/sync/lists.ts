@@ -11,7 +11,7 @@ import {
   type PendingRanges,
   parsePendingRanges,
 } from '../core/pagination/pending-ranges.ts'
-import { gapReasons } from '../core/pagination/reading.ts'
+import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { throwIfSliceOver } from './concurrency.ts'
 import {

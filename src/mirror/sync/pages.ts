@@ -8,6 +8,7 @@ import { asJsonObject, type Json } from '../../values/json.ts'
 import { rfc3339 } from '../../values/time.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
 import { findFutureDated, type ScanPage } from '../core/pagination/page-evidence.ts'
+import { type RangesToRead, readRanges } from '../core/pagination/pagination.ts'
 import {
   decodeProfile,
   emptyProfile,
@@ -23,8 +24,7 @@ import {
   unknownValue,
 } from '../core/pagination/paging-profile.ts'
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
-import { type RangesToRead, readRanges } from '../core/pagination/read-ranges.ts'
-import type { MissedRange, PageRequest, Progress, RefusedParameter } from '../core/pagination/reading.ts'
+import type { MissedRange, PageRequest, Progress, RefusedParameter } from '../core/pagination/reading-state.ts'
 import { fillMissingTimes, type RowTimes } from '../core/pagination/sort-order.ts'
 import type { ParsedRows } from '../streams/stream.ts'
 import { throwIfAborted } from './concurrency.ts'

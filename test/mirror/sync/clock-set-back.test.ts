@@ -1,6 +1,6 @@
 /** This machine's clock was ahead while rows were stored, and is right again. */
 import { afterEach, expect, test, vi } from 'vitest'
-import { gapReasons } from '../../../src/mirror/core/pagination/reading.ts'
+import { gapReasons } from '../../../src/mirror/core/pagination/reading-state.ts'
 import { databases } from '../../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'

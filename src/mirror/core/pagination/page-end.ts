@@ -2,7 +2,7 @@
 import { conservativeOrder, isCut, isOutside, isShortPage, type ScanPage, showsNewRows } from './page-evidence.ts'
 import { farFuture, type Move } from './paging-moves.ts'
 import type { ListEnd } from './paging-profile.ts'
-import { observe, type Reading, type Requests, request, setEnd } from './reading.ts'
+import { observe, type Reading, type Requests, request, setEnd } from './reading-state.ts'
 import { maxOf, minConclusiveRows, minOf, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
 /** `page`: the last response to its request, which may have been repeated. */

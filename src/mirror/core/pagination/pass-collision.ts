@@ -24,7 +24,7 @@ import {
   replaceRange,
   request,
   setSupport,
-} from './reading.ts'
+} from './reading-state.ts'
 import type { RowTimes, TimeBounds } from './sort-order.ts'
 
 /** `stuck`: a page that fills the edge of the range. `bounds`: of its request, which overlaps what was read by a second. */

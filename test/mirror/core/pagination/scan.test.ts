@@ -7,7 +7,7 @@ import {
   resetUnsupported,
 } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import { allTime, type PendingRanges, type TimeRange } from '../../../../src/mirror/core/pagination/pending-ranges.ts'
-import { gapReasons } from '../../../../src/mirror/core/pagination/reading.ts'
+import { gapReasons } from '../../../../src/mirror/core/pagination/reading-state.ts'
 import { type PageBatch, readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
 import type { Json } from '../../../../src/values/json.ts'

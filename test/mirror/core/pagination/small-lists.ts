@@ -1,6 +1,7 @@
 /** Lists of a few rows in pages of two, with every paging behaviour that the documentation leaves open, without I/O. */
 
 import type { ScanPage } from '../../../../src/mirror/core/pagination/page-evidence.ts'
+import { readRanges } from '../../../../src/mirror/core/pagination/pagination.ts'
 import type { ListEndpoint, PagingProfile } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import {
   allTime,
@@ -8,8 +9,7 @@ import {
   type PendingRanges,
   parsePendingRanges,
 } from '../../../../src/mirror/core/pagination/pending-ranges.ts'
-import { readRanges } from '../../../../src/mirror/core/pagination/read-ranges.ts'
-import type { MissedRange, PageReply, PageRequest } from '../../../../src/mirror/core/pagination/reading.ts'
+import type { MissedRange, PageReply, PageRequest } from '../../../../src/mirror/core/pagination/reading-state.ts'
 import type { RowTimes } from '../../../../src/mirror/core/pagination/sort-order.ts'
 
 /** `other`: a second time, which does not sort the list. */

@@ -52,7 +52,7 @@ import {
   setTaken,
   settleUnproven,
   takeProgress,
-} from './reading.ts'
+} from './reading-state.ts'
 import type { SortOrder, TimeBounds } from './sort-order.ts'
 
 export type RangesToRead = {
