@@ -64,6 +64,18 @@ export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType,
 /** How a column and a table are described as data. */
 export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
 
+/** The type without the mark that a column may be null. */
+export function withoutNullability(type: ColumnSpec[0]): ColumnType {
+  return type.replace('?', '') as ColumnType
+}
+
+/** The types of undocumented fields, as `discovered_fields` names them. */
+export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' | 'json'
+
+export function columnTypeOf(type: FieldType): ColumnType {
+  return type === 'timestamp' ? 'time' : type
+}
+
 export type TableSpec = {
   readonly note: string
   /** The primary key, with `project_id` first if the table has one: projects never touch each other's rows. */

@@ -189,3 +189,7 @@ export const mirrorTables = {
     },
   },
 } as const satisfies Record<string, MirrorTableSpec>
+
+export function hasDeletedAt(table: keyof typeof mirrorTables): boolean {
+  return 'deleted_at' in mirrorTables[table].columns
+}

@@ -6,7 +6,6 @@ import type { Logger } from '../log.ts'
 import type { SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
 import {
   confirmZone,
-  heartbeatTimeoutMs,
   type LockResult,
   rememberConfirmedZone,
   runSync,
@@ -16,6 +15,7 @@ import {
 import type { BudgetView } from '../service/core/budget.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import { withFreshFacts } from './facts.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'

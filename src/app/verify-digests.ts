@@ -12,8 +12,8 @@ import {
   digestOfDays,
   digestOfMirror,
   identityColumns,
-  throwIfAborted,
 } from '../mirror/mirror.ts'
+import { throwIfAborted } from '../service/core/api-failure.ts'
 import type { ProjectId } from '../values/project.ts'
 import { systemErrorText } from '../values/system-error-text.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'

@@ -39,7 +39,6 @@ export type {
   VerifyReport,
 } from './core/reports.ts'
 export { createAuditStore, deleteAudits, listFinishedAudits } from './sql/audits.ts'
-export { columnTypeOf, type FieldType } from './sql/discovered-columns/field-column.ts'
 export { joinSnapshots } from './sql/join-snapshots.ts'
 export { createMirror, type Mirror, type MirrorOptions } from './sql/mirror.ts'
 export { countAllPending, countPendingParents, listPendingStreams } from './sql/pending-children.ts'
@@ -52,17 +51,15 @@ export { countRows, countToShow, type RowCount, readRowCounts, rememberRowCounts
 export {
   acquireStreamLocks,
   findLockHolder,
-  heartbeatTimeoutMs,
   type LockResult,
-  processLabel,
 } from './sql/stream-locks.ts'
-export { hasDeletedAt, identityColumns, withoutNullability } from './sql/stream-tables.ts'
+export { identityColumns } from './sql/stream-tables.ts'
 export { deleteIdleRuns } from './sql/sync-runs.ts'
 export { readBehaviours, readCursor, recordBehaviours } from './sql/sync-state.ts'
 export { createDeliveries, type WebhookDelivery } from './sql/webhook-deliveries.ts'
 export { allStreams, conversations, messages, visitors } from './streams/all-streams.ts'
 export type { ApiScope, Stream } from './streams/stream.ts'
-export { isStopped, throwIfAborted } from './sync/concurrency.ts'
+export { isStopped } from './sync/concurrency.ts'
 export { readList } from './sync/pages.ts'
 export { confirmZone, findRollupHistory, rememberConfirmedZone, unconfirmedZoneReason } from './sync/rollup-days.ts'
 export { syncReferencedRows, type WebhookDeps } from './sync/rows-by-id.ts'

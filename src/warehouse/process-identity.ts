@@ -10,6 +10,14 @@ export type ProcessIdentity = {
   readonly process: string
 }
 
+/** One on another machine counts as dead after this long without a heartbeat; it should send several within it. */
+export const heartbeatTimeoutMs = 60_000
+
+/** `process 4711 on host-1` */
+export function processLabel({ host, pid }: Pick<ProcessIdentity, 'host' | 'pid'>): string {
+  return `process ${pid} on ${host}`
+}
+
 export function currentProcess(): ProcessIdentity {
   return { host: hostname(), pid: process.pid, process: `${machineId()}@${processStartTime(process.pid) ?? ''}` }
 }

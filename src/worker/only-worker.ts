@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../app/open.ts'
 import { startLockHeartbeat } from '../app/sync.ts'
 import type { Logger } from '../log.ts'
-import { heartbeatTimeoutMs } from '../mirror/mirror.ts'
 import { UserError } from '../values/user-error.ts'
 import { type DatabaseLocation, locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
+import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import { lockFile } from '../warehouse/sqlite-file.ts'
 
 /** Not the id of a project: the lock is in the table of stream locks. */

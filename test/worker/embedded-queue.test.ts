@@ -1,10 +1,10 @@
 /** A worker whose queue is in its process: alone on its warehouse, and it finds there what the queue has forgotten. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { heartbeatTimeoutMs } from '../../src/mirror/sql/stream-locks.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
 import { UserError } from '../../src/values/user-error.ts'
+import { heartbeatTimeoutMs } from '../../src/warehouse/process-identity.ts'
 import { projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'

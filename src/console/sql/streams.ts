@@ -1,5 +1,6 @@
 /** How the streams of a project are doing, asked so that a million rows are never touched, and the fields found in them. */
 import { sql } from 'kysely'
+import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import {
   isChildStream,
   isPagedStream,
@@ -9,8 +10,9 @@ import {
 } from '../../../schema/stream-specs.ts'
 import { failedStream, listFailures } from '../../maintenance/maintenance.ts'
 import type { GapReport } from '../../mirror/mirror.ts'
-import { countPendingParents, hasDeletedAt, heartbeatTimeoutMs } from '../../mirror/mirror.ts'
+import { countPendingParents } from '../../mirror/mirror.ts'
 import type { EpochMs } from '../../values/time.ts'
+import { heartbeatTimeoutMs } from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 /** `selected`: the streams that the project mirrors. `due`: parents whose children are still to be read. */

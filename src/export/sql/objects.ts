@@ -1,12 +1,12 @@
 /** The tables and views of the database, with their columns. Taken from the database, so that new ones need no code. */
 import { type RawBuilder, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
+import { columnTypeOf, type FieldType } from '../../../schema/column-types.ts'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
 import type { AnalyticsView } from '../../analytics/analytics.ts'
 import { analyticsViews } from '../../analytics/analytics.ts'
-import { columnTypeOf, type FieldType } from '../../mirror/mirror.ts'
 import type { LocalReads } from '../../warehouse/connection-pool.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/selection.ts'
 

@@ -1,5 +1,6 @@
 /** The status report of a project, read from the warehouse alone. */
 import { sql } from 'kysely'
+import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { countWaitingConversations } from '../../analytics/analytics.ts'
 import type { GapReport } from '../../mirror/mirror.ts'
@@ -11,7 +12,6 @@ import {
   countToShow,
   estimateDifferences,
   findLockHolder,
-  hasDeletedAt,
   listFinishedAudits,
   pooledMs,
   type RowCount,

@@ -1,10 +1,9 @@
 /** What workers record: that they are alive, by a heartbeat, and which of their jobs are failing. */
 import { sql } from 'kysely'
-import { heartbeatTimeoutMs, processLabel } from '../../mirror/mirror.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { currentProcess, isProcessAlive } from '../../warehouse/process-identity.ts'
+import { currentProcess, heartbeatTimeoutMs, isProcessAlive, processLabel } from '../../warehouse/process-identity.ts'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 
 /** `queue`: redis, postgres or embedded. `configuration`: digest of its projects and schedules. */

@@ -1,11 +1,11 @@
 /** The rows of a page as SQL parameters by column, encoded for the database: one row for each key. */
 import type { ColumnType } from '../../../schema/column-types.ts'
+import { columnTypeOf } from '../../../schema/column-types.ts'
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type Scalar, stringifyJson } from '../../values/json.ts'
 import { toTimestamp } from '../../values/time.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
-import { columnTypeOf } from './discovered-columns/field-column.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { encodeValue, type SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'

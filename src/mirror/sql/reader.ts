@@ -1,6 +1,8 @@
 /** Reads the mirror back: original rows in key order, and what the times of its rows show. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { withoutNullability } from '../../../schema/column-types.ts'
+import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import {
   isListStream,
   isPagedStream,
@@ -18,7 +20,7 @@ import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { RowKey } from '../core/mirror.ts'
 import { byIdentity, lowered } from './stored-ids.ts'
-import { hasDeletedAt, keyColumns, withoutNullability } from './stream-tables.ts'
+import { keyColumns } from './stream-tables.ts'
 
 /** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
 export async function readRows(

@@ -9,12 +9,15 @@ import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
-import { currentProcess, isProcessAlive, type ProcessIdentity } from '../../warehouse/process-identity.ts'
+import {
+  currentProcess,
+  heartbeatTimeoutMs,
+  isProcessAlive,
+  type ProcessIdentity,
+  processLabel,
+} from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { failAbandonedRuns } from './sync-runs.ts'
-
-/** A holder on another machine counts as dead after this long without a heartbeat; it should send several within it. */
-export const heartbeatTimeoutMs = 60_000
 
 export type LockResult = Awaited<ReturnType<typeof acquireAs>>
 
@@ -84,11 +87,6 @@ function isHeld(row: StoredLock, own: ProcessIdentity, now: number): boolean {
   if (isOwn && !ownTokens.has(row.token)) return false
   // A heartbeat from the future means that a clock was set back: waiting for a person is better than syncing twice.
   return isProcessAlive(row, own) ?? now - row.beat_at < heartbeatTimeoutMs
-}
-
-/** `process 4711 on host-1` */
-export function processLabel({ host, pid }: { host: string; pid: number }): string {
-  return `process ${pid} on ${host}`
 }
 
 /** The process that has been syncing the project for longest; null if none is. */

@@ -1,5 +1,5 @@
 /** The columns of a stream's table: its key, and those that a page fills. */
-import type { ColumnType } from '../../../schema/column-types.ts'
+import { type ColumnType, withoutNullability } from '../../../schema/column-types.ts'
 import { mirrorTables } from '../../../schema/mirror-tables.ts'
 import { type MirroredTable, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 
@@ -34,10 +34,6 @@ export function storedTable(table: MirroredTable): StoredTable {
   return table === 'messages' ? 'message_rows' : table
 }
 
-export function hasDeletedAt(table: MirroredTable | StoredTable): boolean {
-  return 'deleted_at' in mirrorTables[table].columns
-}
-
 /** Set by the warehouse itself, not when the row is stored. */
 const warehouseOnlyColumns = ['deleted_at', 'messages_complete']
 
@@ -46,9 +42,4 @@ export function insertedColumns(table: StoredTable): readonly { readonly name: s
   return Object.entries(mirrorTables[table].columns)
     .filter(([name]) => !warehouseOnlyColumns.includes(name))
     .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
-}
-
-/** A column's type without the mark that it may be null. */
-export function withoutNullability(type: ColumnType | `${ColumnType}?`): ColumnType {
-  return type.replace('?', '') as ColumnType
 }

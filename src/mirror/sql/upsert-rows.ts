@@ -1,5 +1,6 @@
 /** Upserts the rows of a page. An unchanged row is not written again, and an older copy never replaces a newer one. */
 import { sql } from 'kysely'
+import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { tables } from '../../../schema/tables.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
@@ -7,7 +8,7 @@ import { arrayInsert, batchesOf, rowsPerArrayInsert, rowsPerStatement } from '..
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { messageFields } from '../core/message-fields.ts'
 import type { EncodedRow, InsertedColumn } from './encode-rows.ts'
-import { hasDeletedAt, keyColumns, type StoredTable, storedTable } from './stream-tables.ts'
+import { keyColumns, type StoredTable, storedTable } from './stream-tables.ts'
 
 type Upsert = {
   readonly stream: StreamName

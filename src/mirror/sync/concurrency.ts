@@ -1,6 +1,6 @@
 /** Concurrent work over items that ends completely before a failure is thrown, and how a sync stops between two pages. */
 import { pMapIterable } from 'p-map'
-import { ApiError } from '../../service/core/api-failure.ts'
+import { ApiError, throwIfAborted } from '../../service/core/api-failure.ts'
 
 /** After the first failure no further item is started; the failure is thrown when all started ones have ended. */
 export function mapConcurrently<T, R>(
@@ -42,10 +42,6 @@ export async function* mapInOrder<T, R>(
 
 /** The time slice is over. */
 class SliceEnded extends Error {}
-
-export function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new ApiError({ kind: 'aborted' })
-}
 
 /** Also stops at the end of the time slice. */
 export function throwIfSliceOver(run: {

@@ -4,7 +4,7 @@
  */
 
 import { listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
-import { ApiError, describeFailure, isBudgetUnavailable } from '../../service/core/api-failure.ts'
+import { ApiError, describeFailure, isBudgetUnavailable, throwIfAborted } from '../../service/core/api-failure.ts'
 import { type LocalDay, localDaysBetween } from '../../values/days.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 import type { StoredRollup } from '../core/mirror.ts'
@@ -17,7 +17,7 @@ import {
   writeRereadCounts,
 } from '../core/rollups.ts'
 import type { DailyStream } from '../streams/stream.ts'
-import { throwIfAborted, throwIfSliceOver } from './concurrency.ts'
+import { throwIfSliceOver } from './concurrency.ts'
 import { commitWithoutRows } from './pages.ts'
 import {
   confirmZone,

@@ -1,7 +1,7 @@
 /** Reads a list page by page: the requests of a reading, each response with what to commit, and how a sync stores it. */
 import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { isListStream, type StreamName } from '../../../schema/stream-specs.ts'
-import { ApiError } from '../../service/core/api-failure.ts'
+import { ApiError, throwIfAborted } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, Priority, QueryParams } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
 import { asJsonObject, type Json } from '../../values/json.ts'
@@ -27,7 +27,6 @@ import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { MissedRange, PageRequest, Progress, RefusedParameter } from '../core/pagination/reading-state.ts'
 import { fillMissingTimes, type RowTimes } from '../core/pagination/sort-order.ts'
 import type { ParsedRows } from '../streams/stream.ts'
-import { throwIfAborted } from './concurrency.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
 type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {

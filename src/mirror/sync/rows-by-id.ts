@@ -5,7 +5,7 @@
 
 import type { MirrorRow } from '../../../schema/row.ts'
 import { childStreamsOf, type ListStreamName } from '../../../schema/stream-specs.ts'
-import { ApiError, isNotFound, isRefused, unreadableRowReason } from '../../service/core/api-failure.ts'
+import { ApiError, isNotFound, isRefused, throwIfAborted, unreadableRowReason } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import { idIdentity } from '../../service/core/path-segment.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
@@ -14,7 +14,7 @@ import { gapReasons } from '../core/pagination/reading-state.ts'
 import { type MirroredRow, parseWebhook } from '../core/webhook-reference.ts'
 import { listStreams } from '../streams/all-streams.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { mapConcurrently, throwIfAborted } from './concurrency.ts'
+import { mapConcurrently } from './concurrency.ts'
 import { commitWithoutRows } from './pages.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 

@@ -1,6 +1,7 @@
 /** The rows of a stream, or of one parent, as the mirror has them, and as the service has them now. */
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
+import { throwIfAborted } from '../../service/core/api-failure.ts'
 import type { ApiGet } from '../../service/core/api-request.ts'
 import { parseJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -10,7 +11,6 @@ import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { keyColumns } from '../sql/stream-tables.ts'
 import type { ChildListStream } from '../streams/stream.ts'
-import { throwIfAborted } from '../sync/concurrency.ts'
 import { readList } from '../sync/pages.ts'
 
 export type ReadDeps = RangeSettings & {

@@ -1,11 +1,12 @@
 /** Compares a random sample of the mirror with the service: conversations and visitors, with their children. Changes neither. */
 
+import { throwIfAborted } from '../../service/core/api-failure.ts'
 import { UserError } from '../../values/user-error.ts'
 import { type AuditedStream, auditedStreams, type Random } from '../core/audit.ts'
 import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { listStreams } from '../streams/all-streams.ts'
-import { mapConcurrently, throwIfAborted } from '../sync/concurrency.ts'
+import { mapConcurrently } from '../sync/concurrency.ts'
 import { drawSample } from './audit.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
 import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'

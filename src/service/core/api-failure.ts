@@ -108,3 +108,7 @@ function isForbiddenRow(failure: ApiFailure): failure is Extract<ApiFailure, { k
   const isKnown = failure.status !== 403 || failure.code.startsWith('api_key_')
   return failure.code === 'api_key_wrong_project' || !isKnown
 }
+
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new ApiError({ kind: 'aborted' })
+}

@@ -1,5 +1,6 @@
 /** Fills new columns of stored rows from `raw`, batch by batch, without requests to the service. */
 import { sql } from 'kysely'
+import { columnTypeOf, type FieldType } from '../../../../schema/column-types.ts'
 import { type MirroredTable, type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { tables } from '../../../../schema/tables.ts'
 import { fieldAtNames } from '../../../values/field-path.ts'
@@ -11,7 +12,7 @@ import type { RowKey } from '../../core/mirror.ts'
 import { encodeValue } from '../encode-value.ts'
 import { keyParameters, readRowsAfterKey } from '../reader.ts'
 import { storedTable } from '../stream-tables.ts'
-import { canHold, columnTypeOf, type FieldType, fieldTypeOf, toFieldType, widerType } from './field-column.ts'
+import { canHold, fieldTypeOf, toFieldType, widerType } from './field-column.ts'
 
 /** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
 const batchRows = 500

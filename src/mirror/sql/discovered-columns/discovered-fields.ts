@@ -1,6 +1,6 @@
 /** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
 import { sql } from 'kysely'
-import type { DatabaseKind } from '../../../../schema/column-types.ts'
+import type { DatabaseKind, FieldType } from '../../../../schema/column-types.ts'
 import type { MirrorRow } from '../../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { tables } from '../../../../schema/tables.ts'
@@ -11,15 +11,7 @@ import { acquireLock } from '../../../warehouse/dialect.ts'
 import { decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import { storedTable } from '../stream-tables.ts'
-import {
-  canHold,
-  columnName,
-  type FieldType,
-  fieldTypeOf,
-  toFieldType,
-  type ValueType,
-  widerType,
-} from './field-column.ts'
+import { canHold, columnName, fieldTypeOf, toFieldType, type ValueType, widerType } from './field-column.ts'
 import {
   type DiscoveredField,
   type FieldRecord,

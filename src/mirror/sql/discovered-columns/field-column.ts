@@ -1,14 +1,8 @@
 /** The column of an undocumented field: its name, its type, and the type that fits values of two types. */
 import { hash } from 'node:crypto'
-import type { ColumnType } from '../../../../schema/column-types.ts'
+import type { FieldType } from '../../../../schema/column-types.ts'
 import type { ExtraField } from '../../../values/field-path.ts'
 import { isInt64, toTime } from '../encode-value.ts'
-
-export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' | 'json'
-
-export function columnTypeOf(type: FieldType): ColumnType {
-  return type === 'timestamp' ? 'time' : type
-}
 
 /** The type of a value. `int64`: an integer beyond 2^53, which a column of integers holds and one of numbers does not. */
 export type ValueType = FieldType | 'int64'

@@ -1,13 +1,12 @@
 /** The discovered fields as they are stored in `discovered_fields`. */
 import { sql } from 'kysely'
-import type { DatabaseKind } from '../../../../schema/column-types.ts'
+import type { DatabaseKind, FieldType } from '../../../../schema/column-types.ts'
 import type { StreamName } from '../../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../../values/time.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
 import { batchesOf } from '../../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../../warehouse/escape.ts'
-import type { FieldType } from './field-column.ts'
 
 export type DiscoveredField = {
   readonly path: string

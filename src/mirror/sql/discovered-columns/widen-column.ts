@@ -1,10 +1,10 @@
 /** Widens a column whose field changed type: in place, or, if a view depends on it, by adding a wider column. */
 import { sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../../../../schema/column-types.ts'
+import { columnTypeOf, type DatabaseKind, type FieldType, sqlTypes } from '../../../../schema/column-types.ts'
 import { runOn } from '../../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../../schema/messages-view.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
-import { columnName, columnTypeOf, type FieldType } from './field-column.ts'
+import { columnName } from './field-column.ts'
 
 /** Makes the views of a table's columns anew. `without`: a column that is about to be replaced. Fails if another view reads it. */
 export type ShowColumns = (trx: Db, kind: DatabaseKind, table: string, without?: string) => Promise<void>
