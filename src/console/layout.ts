@@ -58,6 +58,9 @@ const navigationGroups = {
   ],
 } as const
 
+/** In the order of their layers. */
+const styles = ['base', 'layout', 'blocks', 'charts'] as const
+
 export function layout(page: Page, frame: Frame): Html {
   const { assets, project, viewer } = frame
   const isLive = page.isLive === true && project !== null && !frame.isReadOnly
@@ -68,7 +71,7 @@ export function layout(page: Page, frame: Frame): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${page.title}${project === null ? '' : ` · ${project}`} · deskmirror</title>
-<link rel="stylesheet" href="${assets}/console.css">
+${styles.map((name) => html`<link rel="stylesheet" href="${assets}/${name}.css">`)}
 <link rel="icon" href="${assets}/icon.svg" type="image/svg+xml">
 ${script(`${assets}/console.js`)}
 </head>
