@@ -29,13 +29,17 @@ const replaceInPostgres: Replace = async (run, name, create) => {
   if (clauses.length > 0) await run(`alter table ${name} ${clauses.join(', ')}`)
 }
 
-/** SQLite cannot alter a check, so the table is made anew, with the columns, indexes and triggers that people added. */
+/**
+ * SQLite cannot alter a check, so the table is made anew, with the columns, indexes and triggers that people added. Foreign
+ * keys are off meanwhile: rows of other tables that name a write-back would be deleted with the table.
+ */
 const replaceInSqlite: Replace = async (run, name, create) => {
   const [stored] = await run(`select sql from sqlite_master where type = 'table' and name = '${name}'`)
   if (wantedInSqlite(name).every((check) => plain(stored?.sql).includes(check))) return
   const attached = await run(`select sql from sqlite_master where tbl_name = '${name}' and type in ('index', 'trigger')
     and sql is not null`)
-  const columns = await run(`select '"' || name || '"' as name, type from pragma_table_info('${name}')`)
+  const columns = await run(`select '"' || name || '"' as name, type || case "notnull" when 1 then ' not null' else '' end
+    || coalesce(' default (' || dflt_value || ')', '') as declared from pragma_table_info('${name}')`)
   const names = columns.map((column) => column.name).join(', ')
   await run(`create table ${name}_before as select * from ${name} order by rowid`)
   await run(`drop table ${name}`)
@@ -44,7 +48,7 @@ const replaceInSqlite: Replace = async (run, name, create) => {
     (await run(`select '"' || name || '"' as name from pragma_table_info('${name}')`)).map((column) => column.name),
   )
   for (const column of columns.filter((column) => !made.has(column.name)))
-    await run(`alter table ${name} add column ${column.name} ${column.type}`)
+    await run(`alter table ${name} add column ${column.name} ${column.declared}`)
   await run(`insert into ${name} (${names}) select ${names} from ${name}_before order by rowid`)
   await run(`drop table ${name}_before`)
   for (const { sql } of attached) await run(String(sql))

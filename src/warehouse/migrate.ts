@@ -36,8 +36,21 @@ export function migrate(
     await updateViews(trx)
     return { from: before.at(-1) ?? null, to: migrationNames.at(-1) ?? '', applied }
   }
+  if (kind === 'sqlite') return withoutForeignKeys(db, (connection) => connection.transaction().execute(migrateOnce))
   // A query that reads several views may lock them in another order than they are replaced.
   return retryOnDeadlock(() => db.transaction().execute(migrateOnce))
+}
+
+/** Only people's tables have such keys, and a table that is made anew keeps its rows. Cannot be set within a transaction. */
+function withoutForeignKeys<T>(db: Db, work: (connection: Db) => Promise<T>): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    await sql`pragma foreign_keys = off`.execute(connection)
+    try {
+      return await work(connection)
+    } finally {
+      await sql`pragma foreign_keys = on`.execute(connection)
+    }
+  })
 }
 
 async function createMigrationTable(trx: Db, kind: DatabaseKind): Promise<void> {

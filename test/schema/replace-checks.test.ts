@@ -15,16 +15,21 @@ const state = [
   'select operation from corrections',
 ]
 
+/** As in a version before notes. */
+function forgetNotes(url: string): void {
+  const file = new Database(url.replace('sqlite:', ''))
+  file.unsafeMode(true).pragma('writable_schema = on')
+  file.exec(
+    `update sqlite_master set sql = replace(sql, 'visitor'',''note''))', 'visitor''))') where name = 'writebacks'`,
+  )
+  file.pragma(`schema_version = ${Number(file.pragma('schema_version', { simple: true })) + 1}`)
+  file.close()
+}
+
 test.for(databases)('operations that are new to a warehouse are accepted — $name', async (db) => {
   const { database, query, close } = await openWithout(db, ['0035_changed_approvals'])
   if (database.kind === 'sqlite') {
-    const file = new Database(database.url?.replace('sqlite:', ''))
-    file.unsafeMode(true).pragma('writable_schema = on')
-    file.exec(
-      `update sqlite_master set sql = replace(sql, 'visitor'',''note''))', 'visitor''))') where name = 'writebacks'`,
-    )
-    file.pragma(`schema_version = ${Number(file.pragma('schema_version', { simple: true })) + 1}`)
-    file.close()
+    forgetNotes(database.url)
   } else {
     await query(`alter table writebacks drop constraint writebacks_operation_check,
       add constraint writebacks_operation_check check (operation in ('message','handled','visitor')),
@@ -48,5 +53,30 @@ test.for(databases)('operations that are new to a warehouse are accepted — $na
   await expect(again(insert('tag', '{}'))).rejects.toThrow(/check/i)
   expect(await again('select rows from writeback_batches')).toEqual([{ rows: 3 }])
   expect(await again('select count(*) as n from writeback_events')).toEqual([{ n: 3 }])
+  await end()
+})
+
+test('the columns of people keep their defaults, and their tables the rows that name a write-back — sqlite', async () => {
+  const { database, query, close } = await openWithout(databases[0], ['0035_changed_approvals'])
+  forgetNotes(database.url)
+  await query("alter table writebacks add column team text not null default 'support'")
+  await query('alter table writebacks add column score real default 1')
+  await query(`create table remarks (project_id text, writeback_id text, remark text,
+    foreign key (project_id, writeback_id) references writebacks (project_id, id) on delete cascade)`)
+  await query(insert('visitor', '{"name":"Ada"}'))
+  await query("insert into remarks select project_id, id, 'as she asked' from writebacks")
+  await close()
+
+  await (await database.open()).close()
+  const { query: again, close: end } = await connect(database)
+  expect(await again('select remark, team from remarks join writebacks on id = writeback_id')).toEqual([
+    { remark: 'as she asked', team: 'support' },
+  ])
+  await again(insert('visitor', '{"name":"Bo"}'))
+  expect(await again('select team, score from writebacks order by seq')).toEqual([
+    { team: 'support', score: 1 },
+    { team: 'support', score: 1 },
+  ])
+  await expect(again("insert into remarks values ('main', 'nobody', '')")).rejects.toThrow(/FOREIGN KEY/)
   await end()
 })
