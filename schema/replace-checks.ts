@@ -38,7 +38,8 @@ const replaceInSqlite: Replace = async (run, name, create) => {
   if (wantedInSqlite(name).every((check) => plain(stored?.sql).includes(check))) return
   const attached = await run(`select sql from sqlite_master where tbl_name = '${name}' and type in ('index', 'trigger')
     and sql is not null`)
-  const columns = await run(`select '"' || name || '"' as name, type || case "notnull" when 1 then ' not null' else '' end
+  const columns =
+    await run(`select '"' || name || '"' as name, type || case "notnull" when 1 then ' not null' else '' end
     || coalesce(' default (' || dflt_value || ')', '') as declared from pragma_table_info('${name}')`)
   const names = columns.map((column) => column.name).join(', ')
   await run(`create table ${name}_before as select * from ${name} order by rowid`)

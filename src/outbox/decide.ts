@@ -5,7 +5,7 @@ import type { BatchSummary, SelectionMismatch } from './core/batches.ts'
 import { type DecisionTerms, decisionOf, type OutboxDecision, type OutboxFilter } from './core/decisions.ts'
 import type { OutboxEntry } from './core/outbox-entry.ts'
 import type { DecisionReport } from './core/reports.ts'
-import { nextState, toStoredState, type WritebackStatus, writebackStatuses } from './core/state.ts'
+import { nextState, presentStatuses, type StatusCounts, toStoredState, type WritebackStatus } from './core/state.ts'
 import type { Outbox } from './sql/outbox.ts'
 
 const stepsShown = 20
@@ -31,13 +31,17 @@ export async function executeDecision(
   const resolve = async (given: OutboxFilter) => ({ ...(await resolveSelection(outbox, given)), ...statuses })
   const filter = await resolve(selection)
   const named = shown === undefined || shown.filter === selection ? filter : await resolve(shown.filter)
+  // Rows that get this status now did not stay so, and others may have left it before they are counted.
+  const asked: readonly WritebackStatus[] | undefined = filter.statuses
+  const reached = [decisionOf(decision).to].filter((status) => asked?.includes(status) ?? true)
+  const before = await outbox.countByStatus({ ...filter, statuses: reached })
   const result = await outbox.decide(decision, filter, shown ? { ...terms, shown: { ...shown, filter: named } } : terms)
   if ('moved' in result) return describeMismatch(outbox, named, result.moved)
   const { count, ids, following } = result
   const made = { ...terms, decision }
   const stayed =
     filter.ids === undefined || filter.ids.length > idsReturned
-      ? await stayedByStatus(outbox, filter, count, made)
+      ? await stayedByStatus(outbox, filter, before, made)
       : await stayedById(outbox, filter.ids, ids, made)
   const [first] = decision === 'approved' && count > 0 ? await outbox.list({ ids: ids.slice(0, 1) }, 1) : []
   const undoUntil = first?.undoUntil ?? null
@@ -72,20 +76,16 @@ function canMove(status: WritebackStatus, decision: OutboxDecision): boolean {
 
 type DecisionMade = DecisionTerms & { readonly decision: OutboxDecision }
 
-/** `moved`: how many rows just got the status that the decision leads to; they did not stay so. */
+/** `before`: how many rows had the status that the decision leads to. */
 async function stayedByStatus(
   outbox: Outbox,
   filter: OutboxFilter,
-  moved: number,
+  before: StatusCounts,
   made: DecisionMade,
 ): Promise<DecisionReport['stayed']> {
   const { decision } = made
-  const counts: Partial<Record<WritebackStatus, number>> = await outbox.countByStatus(filter)
-  const { to } = decisionOf(decision)
-  const present = writebackStatuses.flatMap((status) => {
-    const count = (counts[status] ?? 0) - (status === to ? moved : 0)
-    return count > 0 ? [{ status, count }] : []
-  })
+  const counts: StatusCounts = { ...(await outbox.countByStatus(filter)), [decisionOf(decision).to]: 0, ...before }
+  const present = presentStatuses(counts).map((status) => ({ status, count: counts[status] ?? 0 }))
   // Taking approvals back is about what is queued; what has left earlier is not worth a line.
   const stayed = decision === 'approval_undone' ? [] : present.filter(({ status }) => !canMove(status, decision))
   // Their status allows the decision, and something else does not: their batch is stopped, or one's own approval.

@@ -2,7 +2,7 @@
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { databases } from '../support/databases.ts'
-import { decideRows } from './batch-fixture.ts'
+import { conversation, decideRows, insertFlag } from './batch-fixture.ts'
 import { createOutboxFor, ids, replyLine, startIndependentDouble } from './independent-double.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
@@ -117,6 +117,17 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await more('big', 'queued')
       expect(await decideRows(admin, 'cancelled', { batch: 'other' }, { by: 'ann' })).toMatchObject({ moved: 2 })
       expect(await admin.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
+    })
+
+    test('what was cancelled before is counted, also if rows without a project are cancelled now', async () => {
+      const { warehouse, admin } = await createManyRows(database, 3)
+      await decideRows(admin, 'cancelled', {}, { by: 'ann' })
+      for (const n of [1, 2])
+        await insertFlag(warehouse, { project_id: '', conversation_id: conversation(n), ref: `nameless ${n}` })
+      expect(await decideRows(admin, 'cancelled', { orWithoutProject: true }, { by: 'ann' })).toMatchObject({
+        moved: 2,
+        stayed: [{ status: 'cancelled', count: 3 }],
+      })
     })
   })
 }
