@@ -101,6 +101,11 @@ export function* batchesOf<T>(rows: readonly T[], size: number): Generator<reado
   for (let from = 0; from < rows.length; from += size) yield rows.slice(from, from + size)
 }
 
+/** A file may write an id in upper case, and so may the service. */
+export function inAnyCase(ids: readonly string[]): readonly string[] {
+  return [...new Set(ids.flatMap((id) => [id, id.toLowerCase(), id.toUpperCase()]))]
+}
+
 /** A condition: all of these that are not null. */
 export function allOf(conditions: readonly (RawBuilder<unknown> | null)[]): RawBuilder<unknown> {
   const set = conditions.filter((condition) => condition !== null)

@@ -2,7 +2,7 @@
 import type { RawBuilder } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../schema/column-types.ts'
 import type { ProjectId } from '../values/project.ts'
-import type { EpochMs } from '../values/time.ts'
+import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Db } from './connection-pool.ts'
 import { typedParameter } from './dialect.ts'
 
@@ -24,6 +24,11 @@ export function createProjectDb(
   clock: () => EpochMs = Date.now,
 ): ProjectDb {
   return { db, kind, project, clock, typed: (type, value) => typedParameter(kind, type, value) }
+}
+
+/** A parameter with a time; without `ms`, now. */
+export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
+  return typed('time', toTimestamp(ms))
 }
 
 export type OfProject<F> = {

@@ -7,10 +7,10 @@ import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { type ErasedId, erasedTables } from '../../../schema/erased-tables.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { removeSearchEntries } from '../../analytics/analytics.ts'
-import { clearWords, decidedSql, inAnyCase, toTimeValue } from '../../outbox/outbox.ts'
+import { clearWords, decidedSql } from '../../outbox/outbox.ts'
 import { UserError } from '../../values/user-error.ts'
-import { inList, listParameter } from '../../warehouse/dialect.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inAnyCase, inList, listParameter } from '../../warehouse/dialect.ts'
+import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 
 /** Rows by table. */

@@ -7,13 +7,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock, readClock } from '../../warehouse/dialect.ts'
 import { newId } from '../../warehouse/new-id.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { SelectionDigest } from '../core/batches.ts'
 import { type BatchDecision, type DecisionTerms, decisions } from '../core/decisions.ts'
 import { appendEvent } from './audit-log.ts'
 import { lockSelection } from './entries.ts'
-import { coveredByCancelSql, decidedSql, hasOpenCancellation, hasOpenStop, isStoppedSql, toTimeValue } from './row.ts'
+import { coveredByCancelSql, decidedSql, hasOpenCancellation, hasOpenStop, isStoppedSql } from './row.ts'
 
 /** `batch`: null covers everything. `orWithoutProject`: also rows without a project. */
 type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {

@@ -7,7 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { recordBehaviours } from '../../mirror/mirror.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { forUpdate } from '../../warehouse/dialect.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Evidence, SendOutcome, Transition, Writeback } from '../core/outbox-entry.ts'
 import {
@@ -30,7 +30,6 @@ import {
   operationSql,
   outboxColumns,
   readShownIds,
-  toTimeValue,
   toWriteback,
 } from './row.ts'
 import { countSend } from './sends.ts'

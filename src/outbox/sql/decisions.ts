@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { allOf, inList } from '../../warehouse/dialect.ts'
 import { encodeText } from '../../warehouse/escape.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { SelectionDigest } from '../core/batches.ts'
 import {
@@ -26,7 +26,7 @@ import {
 } from './batch-decisions.ts'
 import { correctedStep } from './enqueue.ts'
 import { filterSql, lockSelection } from './entries.ts'
-import { decidedSql, inStoppedBatchSql, selectTargetSnapshot, toTimeValue } from './row.ts'
+import { decidedSql, inStoppedBatchSql, selectTargetSnapshot } from './row.ts'
 
 /** A person waits for the command, and the decision is in force already; the remaining rows are updated later. */
 const applyForMs = 5500

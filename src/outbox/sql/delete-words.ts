@@ -5,10 +5,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
 import { inList } from '../../warehouse/dialect.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import { operations, operationTypes } from '../core/operations.ts'
-import { toTimeValue } from './row.ts'
 
 /** `among`: the condition of the rows, in any project. Returns how many they are. */
 export function deleteWords(context: ProjectDb, among: RawBuilder<unknown>): Promise<number> {

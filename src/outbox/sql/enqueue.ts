@@ -3,14 +3,14 @@ import { sql } from 'kysely'
 import { acquireLock } from '../../warehouse/dialect.ts'
 import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import { newId } from '../../warehouse/new-id.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/transactions.ts'
 import type { BatchDescription } from '../core/batches.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
 import { appendEvent } from './audit-log.ts'
-import { readShownIds, selectTargetSnapshot, textParameter, toTimeValue } from './row.ts'
+import { readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */
 export type EnqueueOptions = {

@@ -1,12 +1,12 @@
 /** What an import asks about its rows before it queues them. */
 import { type RawBuilder, sql } from 'kysely'
 import { teamSenderTypes } from '../../mirror/mirror.ts'
-import { listParameter } from '../../warehouse/dialect.ts'
+import { inAnyCase, listParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { operationTypes, toLaneName } from '../core/operations.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
-import { effectiveStatus, inAnyCase, type OutboxRow } from './row.ts'
+import { effectiveStatus, type OutboxRow } from './row.ts'
 
 /** A write-back that has the ref of a row, so the row is not queued. */
 export type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { teamSenderTypes, toMessageSide } from '../../mirror/mirror.ts'
 import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
-import { inList, rowsParameter } from '../../warehouse/dialect.ts'
+import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
@@ -18,7 +18,7 @@ import {
 import { type GuardFacts, noOwnEdits, type ShownReply, wholeSecondsSlack } from '../core/review-guards.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
-import { inAnyCase, textOrNull } from './row.ts'
+import { textOrNull } from './row.ts'
 
 /** One for each row, in their order, from the mirror as it is now. */
 export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]): Promise<readonly GuardFacts[]> {

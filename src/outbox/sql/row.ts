@@ -4,8 +4,7 @@ import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type TargetKind, targetKinds } from '../../../schema/operation-specs.ts'
 import { type Json, stringifyJson } from '../../values/json.ts'
-import { type EpochMs, toTimestamp } from '../../values/time.ts'
-import { inList, typedParameter } from '../../warehouse/dialect.ts'
+import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
@@ -134,11 +133,6 @@ export function textParameter({ kind, typed }: ProjectDb, text: string | null): 
   return typed('text', text === null ? null : encodeText(kind, text))
 }
 
-/** Without `ms`: now. */
-export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
-  return typed('time', toTimestamp(ms))
-}
-
 /** Assignments: a person decided about the row. `decided_at` always grows, because the event log goes by its change. */
 export function decidedSql({ typed, clock }: ProjectDb, by: string): RawBuilder<unknown> {
   const now = typed('integer', clock())
@@ -191,11 +185,6 @@ async function listMirroredIds({ db, kind, project }: ProjectDb, target: TargetK
   const { rows } = await sql<{ id: string }>`
     select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, others)}`.execute(db)
   return rows.map(({ id }) => id)
-}
-
-/** A file may write an id in upper case, and so may the service. */
-export function inAnyCase(ids: readonly string[]): readonly string[] {
-  return [...new Set(ids.flatMap((id) => [id, id.toLowerCase(), id.toUpperCase()]))]
 }
 
 /** The write-back is cancelled, but its row is not updated yet. */

@@ -7,11 +7,11 @@ import { sql } from 'kysely'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { epochSeconds, readClock } from '../../warehouse/dialect.ts'
-import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
+import { ofProject, type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import { thereAlready } from '../core/review-guards.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
-import { decidedSql, toTimeValue } from './row.ts'
+import { decidedSql } from './row.ts'
 
 export function createSends(context: ProjectDb) {
   return ofProject(context, { read: readSends, hold, countRepetitions, hasRowsOfEarlierVersion, resume })
