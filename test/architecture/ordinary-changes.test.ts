@@ -88,6 +88,19 @@ const changes: readonly Change[] = [
     named: ['src/outbox/handlers/all-handlers.ts'],
   },
   {
+    row: 'a CSV column',
+    edits: [
+      ['src/outbox/core/writeback-request.ts', '  readonly expiresAt: string', 'readonly priority: string | null; '],
+      [
+        'src/outbox/core/writeback-request.ts',
+        '  expires_at: {',
+        "priority: { property: 'priority', kind: 'word', schema: z.string().nullish() },\n",
+      ],
+      ['schema/outbox-tables.ts', "      expires_at: ['time?'", "priority: ['text?', ''], "],
+    ],
+    named: [],
+  },
+  {
     row: 'an export format',
     edits: [['src/export/core/formats.ts', "'sqlite'] as const", "'avro', "]],
     named: ['src/export/core/formats.ts', 'src/export/writers/row-writers.ts'],

@@ -3,6 +3,12 @@ import { z } from 'zod'
 import { maxLengths } from '../../../schema/operation-specs.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 
+export type RequestField = {
+  readonly schema: z.ZodType
+  /** What a cell of CSV holds, see `import/csv-values.ts`. */
+  readonly kind: PayloadField['kind'] | 'key' | 'message' | 'time' | 'word'
+}
+
 /** A field of an operation's payload. */
 export type PayloadField = {
   readonly schema: z.ZodType
@@ -62,13 +68,9 @@ export const contentField = {
 } as const satisfies PayloadField
 
 /** An id in digits, a time, or the message object of the mirror or the service. */
-const expectSchema = nullOr(parseExpect, 'must be the last message that you saw: its id, or its time (RFC 3339)')
+export const expectSchema = nullOr(parseExpect, 'must be the last message that you saw: its id, or its time (RFC 3339)')
 
-const expiresAtSchema = nullOr(parseTimestamp, 'must be a time like 2026-01-31T18:00:00Z')
-
-/** The fields that every operation has besides its target and payload. */
-const refSchema = singleLineText(maxLengths.ref).nullish()
-export const commonFields = { ref: refSchema, expect: expectSchema, expires_at: expiresAtSchema }
+export const timeSchema = nullOr(parseTimestamp, 'must be a time like 2026-01-31T18:00:00Z')
 
 /** Null or absent, or what `parse` accepts. */
 function nullOr(parse: (value: unknown) => string | undefined, why: string) {

@@ -8,7 +8,7 @@ import { type Operation, operationTypes, type WritebackPayload } from './operati
 import type { Evidence } from './outbox-entry.ts'
 import { editableFields, isSameValue } from './review-guards.ts'
 import type { WritebackStatus } from './state.ts'
-import { effectOf, type WritebackRequest } from './writeback-request.ts'
+import { effectOf, toCommonValues, type WritebackRequest } from './writeback-request.ts'
 
 /** A row of the batch. Times are RFC 3339. */
 export type BatchRow = {
@@ -176,5 +176,5 @@ function isEarlier(a: string, b: string | null): boolean {
 }
 
 function toRequest<O extends 'handled' | 'visitor'>(operation: O, target: string, payload: WritebackPayload[O]) {
-  return { operation, target, payload, ref: null, expect: null, expiresAt: null } as WritebackRequest
+  return { operation, target, payload, ...toCommonValues({}) } as WritebackRequest
 }

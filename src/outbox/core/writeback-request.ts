@@ -1,8 +1,18 @@
 /** A request for an operation before it is queued: its target and its payload, parsed and validated. Pure. */
 import { z } from 'zod'
+import { maxLengths } from '../../../schema/operation-specs.ts'
+import type { outboxTables } from '../../../schema/outbox-tables.ts'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import { type FieldValues, type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
-import { commonFields, findForbiddenCharacter, forbiddenCharacterMistake, idSchema } from './request-fields.ts'
+import {
+  expectSchema,
+  findForbiddenCharacter,
+  forbiddenCharacterMistake,
+  idSchema,
+  type RequestField,
+  singleLineText,
+  timeSchema,
+} from './request-fields.ts'
 import { mistakeText, type RequestMistake, toMistake } from './request-mistake.ts'
 
 export type RequestFor<O extends Operation> = {
@@ -19,6 +29,32 @@ export type RequestFor<O extends Operation> = {
 }
 
 export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
+
+type CommonValues = Omit<RequestFor<Operation>, 'operation' | 'target' | 'payload'>
+
+/** The fields that every operation has besides its target and payload: each has the column of its name in `writebacks`. */
+export const commonFields = {
+  ref: { property: 'ref', kind: 'key', schema: singleLineText(maxLengths.ref).nullish() },
+  expect: { property: 'expect', kind: 'message', schema: expectSchema },
+  expires_at: { property: 'expiresAt', kind: 'time', schema: timeSchema },
+} as const satisfies {
+  readonly [C in keyof typeof outboxTables.writebacks.columns]?: RequestField & {
+    readonly property: keyof CommonValues
+  }
+}
+
+type CommonName = keyof typeof commonFields
+export const commonNames = Object.keys(commonFields) as readonly CommonName[]
+
+export function commonValue(request: CommonValues, name: CommonName): string | null {
+  return request[commonFields[name].property]
+}
+
+/** From a line that its schema has parsed. */
+export function toCommonValues(line: Readonly<Record<string, unknown>>): CommonValues {
+  const values = commonNames.map((name) => [commonFields[name].property, line[name] ?? null])
+  return Object.fromEntries(values) as unknown as CommonValues
+}
 
 /** What its target has once it is done. */
 export function effectOf({ operation, payload }: Pick<WritebackRequest, 'operation' | 'payload'>): FieldValues {
@@ -39,8 +75,12 @@ const requestSchemas = new Map<unknown, ReturnType<typeof toSchema>>(
 
 function toSchema(operation: Operation) {
   const { target, fields } = operationTypes[operation]
-  const payload = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
-  return z.strictObject({ operation: z.literal(operation), [`${target}_id`]: idSchema, ...payload, ...commonFields })
+  const others = Object.entries<RequestField>({ ...fields, ...commonFields }).map(([name, { schema }]) => [
+    name,
+    schema,
+  ])
+  const schemas: Readonly<Record<string, z.ZodType>> = Object.fromEntries(others)
+  return z.strictObject({ operation: z.literal(operation), [`${target}_id`]: idSchema, ...schemas })
 }
 
 /** Parses an import line, or a row of the outbox in the same form. */
@@ -71,9 +111,9 @@ export function expiryMistakes({ expiresAt }: WritebackRequest, now: EpochMs): r
   return [toMistake('expires_at', 'has passed; leave it out, or give a future time', expiresAt)]
 }
 
-/** The cast is safe, as the operation's own schema has parsed the line. */
-function toRequest(line: z.infer<ReturnType<typeof toSchema>> & Readonly<Record<string, unknown>>): RequestParseResult {
-  const { operation, ref = null, expect, expires_at: expiresAt } = line
+/** The casts are safe, as the operation's own schema has parsed the line. */
+function toRequest(line: z.infer<ReturnType<typeof toSchema>>): RequestParseResult {
+  const operation = line.operation as Operation
   const { target, fields } = operationTypes[operation]
   const names = Object.keys(fields)
   const given = names.filter((name) => line[name] !== undefined)
@@ -82,7 +122,7 @@ function toRequest(line: z.infer<ReturnType<typeof toSchema>> & Readonly<Record<
   const payload = Object.fromEntries(given.map((name) => [name, line[name]]))
   // Rows of one target have one form; queueing finds the letters in which the service shows it.
   const id = String(line[`${target}_id`]).toLowerCase()
-  const request = { operation, target: id, payload, ref, expect, expiresAt } as WritebackRequest
+  const request = { operation, target: id, payload, ...toCommonValues(line) } as WritebackRequest
   return { ok: true, request }
 }
 

@@ -7,18 +7,21 @@
 import { targetKinds } from '../../../schema/operation-specs.ts'
 import { byteOrderMark, formulaStart, toCsvLine } from '../../export/export.ts'
 import { operationTypes } from '../core/operations.ts'
-import { commonFields } from '../core/request-fields.ts'
-import type { WritebackRequest } from '../core/writeback-request.ts'
+import type { RequestField } from '../core/request-fields.ts'
+import { commonFields, commonNames, commonValue, type WritebackRequest } from '../core/writeback-request.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
-export const payloadFields = new Map(Object.values(operationTypes).flatMap(({ fields }) => Object.entries(fields)))
+/** Besides the operation and its target. */
+export const requestFields = new Map([
+  ...Object.values(operationTypes).flatMap(({ fields }) => Object.entries<RequestField>(fields)),
+  ...Object.entries<RequestField>(commonFields),
+])
 
 /** The columns that a person fills in: the fields of a JSON line. */
 export const requestColumns: readonly string[] = [
   'operation',
   ...targetKinds.map((kind) => `${kind}_id`),
-  ...payloadFields.keys(),
-  ...Object.keys(commonFields),
+  ...requestFields.keys(),
 ]
 
 /** The columns that an export adds. Imports ignore them, so a corrected export can be imported again. */
@@ -101,11 +104,12 @@ export const csvHeader = `${byteOrderMark}${toCsvLine([...outcomeColumns, ...req
 /** `outcome`: by column of the table `writebacks`. One line below `csvHeader`; importing it gives the same request. */
 export function toCsvRow(
   outcome: { readonly [C in OutcomeColumn]?: string | number | null },
-  { operation, target, payload, ref, expect, expiresAt }: WritebackRequest,
+  request: WritebackRequest,
 ): string {
+  const { operation, target, payload } = request
   const cells: Readonly<Record<string, string | boolean | null>> = {
     ...{ operation, [`${operationTypes[operation].target}_id`]: target, ...payload },
-    ...{ ref: ref ?? '', expect: expect ?? '', expires_at: expiresAt ?? '' },
+    ...Object.fromEntries(commonNames.map((name) => [name, commonValue(request, name) ?? ''])),
   }
   return toCsvLine([
     // In an outcome, null means no value (an empty cell); in a request, null clears a field.

@@ -1,15 +1,15 @@
 /** The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has them. */
 import { nearestNames } from '../../values/nearest-names.ts'
 import { isOperation, operationTypes } from '../core/operations.ts'
-import type { commonFields, PayloadField } from '../core/request-fields.ts'
+import type { RequestField } from '../core/request-fields.ts'
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import {
   columnLetter,
   fromCsvCell,
   isRequestColumn,
   knownColumn,
-  payloadFields,
   requestColumns,
+  requestFields,
   toColumnKey,
 } from './csv-columns.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
@@ -54,17 +54,8 @@ function withoutClearedCheckboxes(fields: Readonly<Record<string, FieldValue>>):
   return Object.fromEntries(Object.entries(fields).filter(([field, value]) => value !== false || !isForeign(field)))
 }
 
-type ColumnKind = PayloadField['kind'] | 'key' | 'message' | 'time' | 'word'
-
-const commonKinds: Readonly<Record<keyof typeof commonFields, ColumnKind>> = {
-  ref: 'key',
-  expect: 'message',
-  expires_at: 'time',
-}
-
-function kindOf(field: string): ColumnKind {
-  if (field === 'operation') return 'word'
-  return commonKinds[field as keyof typeof commonFields] ?? payloadFields.get(field)?.kind ?? 'id'
+function kindOf(field: string): RequestField['kind'] {
+  return field === 'operation' ? 'word' : (requestFields.get(field)?.kind ?? 'id')
 }
 
 function parseCell(field: string, cell: string): FieldValue {

@@ -1,5 +1,7 @@
 /** Queues write-backs in SQL: all of an import in one transaction, or none, and each ref once. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { type ColumnSpec, withoutNullability } from '../../../schema/column-types.ts'
+import { outboxTables } from '../../../schema/outbox-tables.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
 import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import { newId } from '../../warehouse/new-id.ts'
@@ -8,9 +10,9 @@ import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/
 import type { BatchDescription } from '../core/batches.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import { operationTypes } from '../core/operations.ts'
-import type { WritebackRequest } from '../core/writeback-request.ts'
+import { commonNames, commonValue, type WritebackRequest } from '../core/writeback-request.ts'
 import { appendEvent } from './audit-log.ts'
-import { readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
+import { conditionNames, readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */
 export type EnqueueOptions = {
@@ -109,24 +111,36 @@ async function insertRequests(
   const rows = requests.map((request) => {
     const target = operationTypes[request.operation].target
     const id = shownId(request)
+    const expiresAt = request.expiresAt ?? options.expiresAt
     const payload = encodeJson(kind, JSON.stringify(request.payload))
     return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? id : null)},
       ${value(target === 'visitor' ? id : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
-      ${value(request.ref)}, ${value(request.expect)}, ${typed('time', request.expiresAt ?? options.expiresAt)},
-      ${value(options.createdBy)})`
+      ${value(options.createdBy)}, ${sql.join(toCommonParameters(trx, { ...request, expiresAt }))})`
   })
   const { rows: inserted } = await sql<{ id: string }>`
-    insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id, ref, expect,
-      expires_at, created_by)
+    insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id,
+      created_by, ${sql.join(commonNames.map(sql.ref))})
     values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
-      payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
-      expires_at = excluded.expires_at, created_by = excluded.created_by, step = ${correctedStep},
+      payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id,
+      created_by = excluded.created_by, ${sql.join(conditionNames.map(replaceSql))}, step = ${correctedStep},
       approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
       due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
     returning id`.execute(db)
   return inserted.map(({ id }) => id)
+}
+
+function toCommonParameters(trx: ProjectDb, request: WritebackRequest): readonly RawBuilder<unknown>[] {
+  return commonNames.map((name) => {
+    const type: ColumnSpec[0] = outboxTables.writebacks.columns[name][0]
+    const value = commonValue(request, name)
+    return type === 'text?' ? textParameter(trx, value) : trx.typed(withoutNullability(type), value)
+  })
+}
+
+function replaceSql(column: string): RawBuilder<unknown> {
+  return sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`
 }
 
 /** The triggers of the write-backs count its rows. A batch that exists keeps what was said about it. */

@@ -16,7 +16,7 @@ import {
 } from '../core/operations.ts'
 import type { Evidence, TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
 import type { Revocation, WritebackStatus } from '../core/state.ts'
-import type { WritebackRequest } from '../core/writeback-request.ts'
+import { commonNames, type WritebackRequest } from '../core/writeback-request.ts'
 
 export type OutboxRow = {
   id: string
@@ -28,19 +28,20 @@ export type OutboxRow = {
   status: WritebackStatus
   attempts: number
   batch_id: string | null
-  expect: string | null
   created_at: string
-  expires_at: string | null
   seen: string | null
   evidence: string | null
   epoch: number
   owner: string | null
   revoked_as: Revocation | null
-}
+} & { [N in (typeof conditionNames)[number]]: string | null }
+
+/** The ref says which write-back it is, and nothing about its sending. */
+export const conditionNames = commonNames.filter((name) => name !== 'ref')
 
 /** Without the status, which may be another than the stored one. */
-export const outboxColumns = sql`id, lane, operation, conversation_id, visitor_id, payload, attempts, batch_id, expect,
-  created_at, expires_at, seen, evidence, epoch, owner, revoked_as`
+export const outboxColumns = sql`id, lane, operation, conversation_id, visitor_id, payload, attempts, batch_id, created_at,
+  ${sql.join(conditionNames.map(sql.ref))}, seen, evidence, epoch, owner, revoked_as`
 
 /** The claimed write-back, with the epoch of the new claim. */
 export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
@@ -55,8 +56,7 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Eviden
       operation: row.operation,
       [targetColumn]: row[targetColumn],
       ...payload,
-      ...(row.expect === null ? {} : { expect: row.expect }),
-      ...(row.expires_at === null ? {} : { expires_at: row.expires_at }),
+      ...Object.fromEntries(conditionNames.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]]))),
     },
     status: row.status,
     revokedAs: row.status === 'sending' ? row.revoked_as : null,
