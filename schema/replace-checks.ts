@@ -38,10 +38,10 @@ const replaceInSqlite: Replace = async (run, name, create) => {
   if (wantedInSqlite(name).every((check) => plain(stored?.sql).includes(check))) return
   const attached = await run(`select sql from sqlite_master where tbl_name = '${name}' and type in ('index', 'trigger')
     and sql is not null`)
-  const columns =
-    await run(`select '"' || name || '"' as name, type || case "notnull" when 1 then ' not null' else '' end
-    || coalesce(' default (' || dflt_value || ')', '') as declared from pragma_table_info('${name}')`)
-  const names = columns.map((column) => column.name).join(', ')
+  const declared = splitDeclarations(String(stored?.sql))
+  const columns = await run(`select '"' || name || '"' as name, cid, hidden from pragma_table_xinfo('${name}')`)
+  // A generated one is computed again.
+  const names = columns.flatMap((column) => (column.hidden === 0 ? [column.name] : [])).join(', ')
   await run(`create table ${name}_before as select * from ${name} order by rowid`)
   await run(`drop table ${name}`)
   await run(create(name))
@@ -49,10 +49,23 @@ const replaceInSqlite: Replace = async (run, name, create) => {
     (await run(`select '"' || name || '"' as name from pragma_table_info('${name}')`)).map((column) => column.name),
   )
   for (const column of columns.filter((column) => !made.has(column.name)))
-    await run(`alter table ${name} add column ${column.name} ${column.declared}`)
+    await run(`alter table ${name} add column ${declared[Number(column.cid)]}`)
   await run(`insert into ${name} (${names}) select ${names} from ${name}_before order by rowid`)
   await run(`drop table ${name}_before`)
   for (const { sql } of attached) await run(String(sql))
+}
+
+/** Of columns, in their order, and then of constraints: as they were written, with the defaults and rules of people. */
+function splitDeclarations(sql: string): readonly string[] {
+  const found = ['']
+  let level = 0
+  for (const [part] of sql.matchAll(/'[^']*'|"[^"]*"|[(),]|[^'"(),]+/g)) {
+    if (part === ')') level -= 1
+    if (part === ',' && level === 1) found.push('')
+    else if (level > 0) found.push(`${found.pop()}${part}`)
+    if (part === '(') level += 1
+  }
+  return found
 }
 
 function wantedInSqlite(name: string): readonly string[] {

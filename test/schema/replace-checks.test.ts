@@ -56,11 +56,13 @@ test.for(databases)('operations that are new to a warehouse are accepted — $na
   await end()
 })
 
-test('the columns of people keep their defaults, and their tables the rows that name a write-back — sqlite', async () => {
+test('the columns of people stay as they were declared, and their tables the rows that name a write-back — sqlite', async () => {
   const { database, query, close } = await openWithout(databases[0], ['0035_changed_approvals'])
   forgetNotes(database.url)
   await query("alter table writebacks add column team text not null default 'support'")
   await query('alter table writebacks add column score real default 1')
+  await query(`alter table writebacks add column about text collate nocase as (payload ->> '$.name') virtual`)
+  await query('create index by_name on writebacks (about)')
   await query(`create table remarks (project_id text, writeback_id text, remark text,
     foreign key (project_id, writeback_id) references writebacks (project_id, id) on delete cascade)`)
   await query(insert('visitor', '{"name":"Ada"}'))
@@ -73,9 +75,9 @@ test('the columns of people keep their defaults, and their tables the rows that 
     { remark: 'as she asked', team: 'support' },
   ])
   await again(insert('visitor', '{"name":"Bo"}'))
-  expect(await again('select team, score from writebacks order by seq')).toEqual([
-    { team: 'support', score: 1 },
-    { team: 'support', score: 1 },
+  expect(await again("select team, score, about, about = 'ADA' as is_ada from writebacks order by seq")).toEqual([
+    { team: 'support', score: 1, about: 'Ada', is_ada: 1 },
+    { team: 'support', score: 1, about: 'Bo', is_ada: 0 },
   ])
   await expect(again("insert into remarks values ('main', 'nobody', '')")).rejects.toThrow(/FOREIGN KEY/)
   await end()
