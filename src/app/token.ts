@@ -3,7 +3,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
 import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../service/widget-token.ts'
-import { candidateWidgetUrls } from '../values/base-url.ts'
+import { candidateWidgetUrls } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { withRequestBudgetsOnly } from './with-resources.ts'

@@ -27,7 +27,6 @@ Exit code: 0 nothing differed · 1 failed · 2 a person must change something ·
 
 export function auditCommand(context: CommandContext): Command {
   return new Command('audit')
-    .summary('read a random sample of the mirror again, and say what follows')
     .description('Reads a random sample of the mirror again, corrects what differs, and says how much differs at most.')
     .option('--sample <n>', 'how many conversations, and how many visitors; else as configured', parseSampleSize)
     .addOption(projectOption())

@@ -41,7 +41,6 @@ Just trying it out? deskmirror demo needs none of this.`
 
 export function checkCommand(context: CommandContext): Command {
   return new Command('check')
-    .summary('check the configuration, the connection, the key and its scopes')
     .description('Checks everything that a sync needs, and explains how to get what is missing. Changes nothing.')
     .addOption(projectOption())
     .addOption(jsonOption())

@@ -26,7 +26,6 @@ Exit code: 0 ended by Ctrl-C · 1 failed, trying again may help · 2 a person mu
 
 export function consoleCommand(context: CommandContext): Command {
   return new Command('console')
-    .summary('look at a warehouse in a browser')
     .description('Serves the web console over a warehouse, read-only.')
     .argument('[warehouse]', 'an SQLite file, or postgres://…; else the configured one')
     .addOption(new Option('--port <number>', 'the port to listen at; 0 = any free one').default(0).argParser(parsePort))

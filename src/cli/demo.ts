@@ -38,7 +38,6 @@ Examples:
 
 export function demoCommand(context: CommandContext): Command {
   return new Command('demo')
-    .summary('see it work: nothing to configure, ends by itself')
     .description('Shows deskmirror at work on a mock server: nothing to configure, ends by itself.')
     .option('--keep <path>', 'keep the SQLite file under this name')
     .addOption(quietOption())

@@ -30,7 +30,6 @@ Exit code: 0 done · 1 failed, trying again may help · 2 a person must correct 
 
 export function eraseCommand(context: CommandContext): Command {
   return new Command('erase')
-    .summary('delete what is stored of a visitor')
     .description('Shows what is stored of a visitor, and with --yes deletes it.')
     .requiredOption('--visitor <id>', 'the id of the visitor')
     .option('--yes', 'delete it; without this, nothing is changed')

@@ -48,7 +48,6 @@ Exit code: 0 exported · 1 failed, trying again may help · 2 a person must chan
 
 export function exportCommand(context: CommandContext): Command {
   return new Command('export')
-    .summary('export tables and views as CSV, JSON Lines, Parquet or SQLite')
     .description(
       'Exports tables and views of the warehouse. Reads only the warehouse: needs no key and makes no request.',
     )

@@ -7,9 +7,9 @@ import type { CheckItem } from '../app/check.ts'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
 import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from '../config/write-settings.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
-import { parseBaseUrl } from '../values/base-url.ts'
 import type { ProjectId } from '../values/project.ts'
 import { secret } from '../values/secret.ts'
+import { parseBaseUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { renderChecks, toExitCode } from './check.ts'
 import type { CommandContext } from './command-context.ts'
@@ -36,7 +36,6 @@ Exit code: 0 done · 1 failed, trying again may help · 2 a person must change s
 
 export function initCommand(context: CommandContext): Command {
   return new Command('init')
-    .summary('connect a project: asks, tests and writes .env or deskmirror.yaml')
     .description('Connects a project: asks for the three settings, tests them, and writes them down.')
     .option('--base-url <url>', 'the address of the API, with its version')
     .option('--project-id <id>', "the project's id")

@@ -8,7 +8,7 @@ import { type CommandName, commandNames, createProgram } from './program.ts'
 process.umask(0o077)
 
 const context = createCommandContext()
-const program = await createProgram(context, commandsToLoad(process.argv[2]))
+const program = await createProgram(context, commandsToLoad(process.argv.slice(2)))
 configureErrors(program, 'deskmirror')
 // A worker handles uncaught errors and stops in order; any other command ends.
 process.on('uncaughtException', (error) => {
@@ -18,11 +18,9 @@ process.on('uncaughtException', (error) => {
 })
 program.parseAsync().catch(reportError)
 
-/** Only the chosen command; all of them for the help, and for what is no command. */
-function commandsToLoad(first: string | undefined): readonly CommandName[] {
-  if (first === '--version' || first === '-V') return []
-  const chosen = commandNames.filter((name) => name === first)
-  return chosen.length > 0 ? chosen : commandNames
+/** Only the chosen command, or the one whose help is asked for. */
+function commandsToLoad([first, second]: readonly string[]): readonly CommandName[] {
+  return commandNames.filter((name) => name === (first === 'help' ? second : first))
 }
 
 /** Makes every command and subcommand throw its usage errors, and point to its help. */

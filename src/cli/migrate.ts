@@ -36,7 +36,6 @@ Examples:
 
 export function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
-    .summary("bring the warehouse to this version's schema")
     .description("Creates the tables of the warehouse, or brings them to this version's schema.")
     .option('--rebuild-analytics', 'derive all facts for analysts anew; other processes can sync meanwhile')
     .addOption(

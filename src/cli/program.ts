@@ -5,23 +5,74 @@ import type { CommandContext } from './command-context.ts'
 
 /** In the order of the help. */
 const commands = {
-  init: async () => (await import('./init.ts')).initCommand,
-  check: async () => (await import('./check.ts')).checkCommand,
-  sync: async () => (await import('./sync.ts')).syncCommand,
-  writeback: async () => (await import('./writeback.ts')).writebackCommand,
-  push: async () => (await import('./push.ts')).pushCommand,
-  start: async () => (await import('./start.ts')).startCommand,
-  console: async () => (await import('./console.ts')).consoleCommand,
-  status: async () => (await import('./status.ts')).statusCommand,
-  report: async () => (await import('./report.ts')).reportCommand,
-  verify: async () => (await import('./verify.ts')).verifyCommand,
-  audit: async () => (await import('./audit.ts')).auditCommand,
-  export: async () => (await import('./export.ts')).exportCommand,
-  token: async () => (await import('./token.ts')).tokenCommand,
-  migrate: async () => (await import('./migrate.ts')).migrateCommand,
-  erase: async () => (await import('./erase.ts')).eraseCommand,
-  sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
-  demo: async () => (await import('./demo.ts')).demoCommand,
+  init: {
+    summary: 'connect a project: asks, tests and writes .env or deskmirror.yaml',
+    load: async () => (await import('./init.ts')).initCommand,
+  },
+  check: {
+    summary: 'check the configuration, the connection, the key and its scopes',
+    load: async () => (await import('./check.ts')).checkCommand,
+  },
+  sync: {
+    summary: 'bring the mirror up to date, once',
+    load: async () => (await import('./sync.ts')).syncCommand,
+  },
+  writeback: {
+    summary: 'queue replies, handled flags, notes and corrections, and see their outcomes',
+    load: async () => (await import('./writeback.ts')).writebackCommand,
+  },
+  push: {
+    summary: 'send the queued write-backs, once',
+    load: async () => (await import('./push.ts')).pushCommand,
+  },
+  start: {
+    summary: 'keep the mirror up to date by schedule, until stopped',
+    load: async () => (await import('./start.ts')).startCommand,
+  },
+  console: {
+    summary: 'look at a warehouse in a browser',
+    load: async () => (await import('./console.ts')).consoleCommand,
+  },
+  status: {
+    summary: 'show freshness, rows, gaps, open work and the budget',
+    load: async () => (await import('./status.ts')).statusCommand,
+  },
+  report: {
+    summary: 'show the week on one page: volume, waits, backlog, AI, calls, and what changed',
+    load: async () => (await import('./report.ts')).reportCommand,
+  },
+  verify: {
+    summary: 'compare the mirror with the service, row by row',
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
+  audit: {
+    summary: 'read a random sample of the mirror again, and say what follows',
+    load: async () => (await import('./audit.ts')).auditCommand,
+  },
+  export: {
+    summary: 'export tables and views as CSV, JSON Lines, Parquet or SQLite',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
+  token: {
+    summary: 'mint a short-lived token for the widget in a browser',
+    load: async () => (await import('./token.ts')).tokenCommand,
+  },
+  migrate: {
+    summary: "bring the warehouse to this version's schema",
+    load: async () => (await import('./migrate.ts')).migrateCommand,
+  },
+  erase: {
+    summary: 'delete what is stored of a visitor',
+    load: async () => (await import('./erase.ts')).eraseCommand,
+  },
+  sandbox: {
+    summary: 'run a double of the service, for experiments and tests',
+    load: async () => (await import('./sandbox.ts')).sandboxCommand,
+  },
+  demo: {
+    summary: 'see it work: nothing to configure, ends by itself',
+    load: async () => (await import('./demo.ts')).demoCommand,
+  },
 }
 
 export type CommandName = keyof typeof commands
@@ -45,7 +96,7 @@ Exit code: 0 done · 1 failed, trying again may help · 2 a person must change s
 
 export const commandNames = Object.keys(commands) as readonly CommandName[]
 
-/** With some of the commands, because loading all of them takes longer than most of them. */
+/** Of the commands that are not named only the summary is there: loading all of them takes longer than most of them. */
 export async function createProgram(context: CommandContext, names: readonly CommandName[]): Promise<Command> {
   const program = new Command('deskmirror')
     .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')
@@ -53,8 +104,11 @@ export async function createProgram(context: CommandContext, names: readonly Com
     .addHelpText('after', examples)
     // Options belong to the command in front of them, as a subcommand may have one of the same name.
     .enablePositionalOptions()
-  const loaded = await Promise.all(names.map((name) => commands[name]()))
-  for (const command of loaded) program.addCommand(command(context))
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+  for (const name of commandNames) {
+    const command = names.includes(name) ? (await commands[name].load())(context) : new Command(name)
+    program.addCommand(command.summary(commands[name].summary))
+  }
   return program
 }
 

@@ -33,7 +33,6 @@ Exit code: 0 everything that could be sent has arrived · 1 interrupted, or the 
 
 export function pushCommand(context: CommandContext): Command {
   return new Command('push')
-    .summary('send the queued write-backs, once')
     .description('Sends the queued write-backs, in this process, until none can be sent.')
     .addOption(projectOption())
     .option('--despite-failures', 'send replies and notes although the last ones all failed')

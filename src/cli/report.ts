@@ -48,7 +48,6 @@ Exit code: 0 whatever the numbers are · 1 or 2 if they cannot be read, or the f
 
 export function reportCommand(context: CommandContext): Command {
   return new Command('report')
-    .summary('show the week on one page: volume, waits, backlog, AI, calls, and what changed')
     .description('Shows a period on one page, what changed against the period before, and what is not certain.')
     .option('--from <date>', 'the first day, for example 2026-11-09', parseDateOption)
     .option('--to <date>', 'the last day', parseDateOption)

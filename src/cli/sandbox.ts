@@ -24,7 +24,6 @@ type SandboxFlags = Partial<Pick<Size, 'conversations' | 'visitors' | 'calls' | 
 
 export function sandboxCommand(): Command {
   return new Command('sandbox')
-    .summary('run a double of the service, for experiments and tests')
     .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is stopped.')
     .option('--port <port>', 'port to listen on; 0 = any free one', parseWholeNumber, 0)
     .option('--prefix <path>', 'path before every path of the API, for example /v1', '')

@@ -22,7 +22,6 @@ Exit code: 0 stopped on request · 1 failed, start it again · 2 a person must c
 
 export function startCommand(context: CommandContext): Command {
   return new Command('start')
-    .summary('keep the mirror up to date by schedule, until stopped')
     .description('Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.')
     .addHelpText('after', help)
     .action(() => runWorker(context))

@@ -29,7 +29,6 @@ Exit code: 0 whatever the state of the mirror is · 1 or 2 if it cannot be read`
 
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
-    .summary('show freshness, rows, gaps, open work and the budget')
     .description('Shows how fresh and how complete the mirror is, what is pending, and how long that takes.')
     .addOption(projectOption())
     .option('--verbose', 'show the evidence behind each behaviour of the service')

@@ -35,7 +35,6 @@ Exit code: 0 complete · 1 failed or interrupted, the next one continues · 2 a 
 
 export function syncCommand(context: CommandContext): Command {
   return new Command('sync')
-    .summary('bring the mirror up to date, once')
     .description('Brings the mirror up to date: one sync run in this process, to the end.')
     .addOption(
       new Option('--mode <mode>', 'how much to read')

@@ -29,7 +29,6 @@ Exit code: 0 minted · 1 trying again may help, or a response came without a tok
 
 export function tokenCommand(context: CommandContext): Command {
   return new Command('token')
-    .summary('mint a short-lived token for the widget in a browser')
     .description('Mints a short-lived token for the widget in a browser.')
     .option('--email <email>', "the visitor's email address")
     .option('--name <name>', "the visitor's name")

@@ -46,7 +46,6 @@ Exit code: 0 equal · 1 failed · 2 a person must change something, or the file 
 
 export function verifyCommand(context: CommandContext): Command {
   return new Command('verify')
-    .summary('compare the mirror with the service, row by row')
     .description('Compares the mirror with the service, row by row, and prints what differs.')
     .addOption(streamsOption())
     .addOption(projectOption())

@@ -22,7 +22,6 @@ const subcommands = [addCommand, importCommand, listCommand, showCommand, batche
 
 export function writebackCommand(context: CommandContext): Command {
   const command = new Command('writeback')
-    .summary('queue replies, handled flags, notes and corrections, and see their outcomes')
     .description('The queue of write-backs: add to it, list it, and decide about its entries.')
     .addHelpText('after', examples)
     .enablePositionalOptions()

@@ -1,8 +1,7 @@
 /** The configuration as the rest of the program gets it: its types, its defaults, and what a change of it needs. */
 import { isDeepStrictEqual } from 'node:util'
-import { isLoopback } from '../values/base-url.ts'
 import type { Secret } from '../values/secret.ts'
-import { passwordsInUrl } from '../values/server-url.ts'
+import { isLoopback, passwordsInUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { analyticsSettings } from './analytics-settings.ts'
 import { defaultSchedules } from './default-schedules.ts'

@@ -1,9 +1,8 @@
 /** The fields of the settings: what is allowed, and the value that each becomes. */
 import { z } from 'zod'
 import { streamNames } from '../../schema/stream-specs.ts'
-import { parseBaseUrl } from '../values/base-url.ts'
 import type { ProjectId } from '../values/project.ts'
-import { parseServerUrl } from '../values/server-url.ts'
+import { parseBaseUrl, parseServerUrl } from '../values/server-address.ts'
 import { type EpochSeconds, type Ms, parseDuration, parseRate, parseTime } from '../values/time.ts'
 import { parsePersonName } from '../values/trim.ts'
 import { containsApiKey } from './problems.ts'

@@ -1,7 +1,7 @@
 /** Secrets as settings: the file holds a reference, and the secret is read from the place it names. */
 import { z } from 'zod'
 import { type Secret, secret } from '../values/secret.ts'
-import { passwordsInUrl } from '../values/server-url.ts'
+import { passwordsInUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { containsApiKey } from './problems.ts'
 

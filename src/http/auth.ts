@@ -2,8 +2,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
-import { isLoopback } from '../values/base-url.ts'
 import type { Secret } from '../values/secret.ts'
+import { isLoopback } from '../values/server-address.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 
 type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>

@@ -1,7 +1,7 @@
 /** The controls of a sandbox over HTTP, for a sandbox in another process. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isLoopback } from '../values/base-url.ts'
 import { type Json, stringifyJson } from '../values/json.ts'
+import { isLoopback } from '../values/server-address.ts'
 import type { ScriptedFault } from './faults.ts'
 import type { KeyOptions, MemorySandbox } from './memory-sandbox.ts'
 import type { MutationKind } from './mutations.ts'

@@ -1,6 +1,7 @@
 /** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
-import { parseBaseUrl } from '../values/base-url.ts'
+
 import { stringifyJson } from '../values/json.ts'
+import { parseBaseUrl } from '../values/server-address.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { trimEnd } from '../values/trim.ts'
 import { UserError } from '../values/user-error.ts'
@@ -13,7 +14,7 @@ import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-bud
 import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
 
 export type ClientOptions = {
-  /** As `core/base-url.ts` accepts it; it may have a path prefix. */
+  /** As `values/server-address.ts` accepts it; it may have a path prefix. */
   readonly baseUrl: URL
   readonly key: string
   readonly budget: RequestBudget

@@ -1,5 +1,5 @@
 /** Where a warehouse is, and which setting says so. No password is ever printed. */
-import { parseServerUrl, serverDisplayName } from '../values/server-url.ts'
+import { parseServerUrl, serverDisplayName } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 
 /** `setting`: what a person changes to name another database, for errors. */

@@ -1,7 +1,7 @@
 /** Errors of a queue's store: which of them are connection errors, and a log with one line per outage. */
 import pRetry from 'p-retry'
 import type { Logger } from '../../../src/log.ts'
-import { serverDisplayName } from '../../../src/values/server-url.ts'
+import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
 import { UserError } from '../../../src/values/user-error.ts'
 import { createRepeatFilter } from '../../../src/worker/worker.ts'

@@ -1,3 +1,5 @@
+/** The formats of exports, and their endings. */
+
 /** The format that a file's name shows; undefined: none. */
 export function formatOfPath(path: string): ExportFormat | undefined {
   return exportFormats.find((format) => endings[format].some((ending) => path.toLowerCase().endsWith(`.${ending}`)))

@@ -1,8 +1,7 @@
 /** The writers of the rows of one object, by format. */
 import type { ExportFormat } from '../core/formats.ts'
-import type { ByteOutput, ExportSelection, RowWriter } from '../core/selection.ts'
+import type { ByteOutput, ExportColumn, ExportRow, ExportSelection, ExportValue, RowWriter } from '../core/selection.ts'
 import { createCsvWriter } from './csv-writer.ts'
-import { createJsonLinesWriter } from './json-lines-writer.ts'
 import { createParquetWriter } from './parquet-writer.ts'
 
 /** Whether CSV is for spreadsheets. */
@@ -17,4 +16,15 @@ export const createRowWriter: Readonly<
   csv: ({ columns }, output, request) => createCsvWriter(columns, output, request),
   jsonl: ({ columns }, output) => createJsonLinesWriter(columns, output),
   parquet: createParquetWriter,
+}
+
+/** One object a line, with every column. Integers keep all digits; JSON stays text. */
+function createJsonLinesWriter(columns: readonly ExportColumn[], output: ByteOutput): RowWriter {
+  const names = columns.map(({ name }) => JSON.stringify(name))
+  const toJson = (value: ExportValue) => (typeof value === 'bigint' ? String(value) : JSON.stringify(value))
+  const toLine = (row: ExportRow) => `{${row.map((value, n) => `${names[n]}:${toJson(value)}`).join(',')}}\n`
+  return {
+    write: (rows) => output.write(Buffer.from(rows.map(toLine).join(''))),
+    end: async () => {},
+  }
 }

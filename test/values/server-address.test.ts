@@ -1,6 +1,6 @@
 /** Which addresses a key may be sent to. */
 import { expect, test } from 'vitest'
-import { candidateWidgetUrls, parseBaseUrl } from '../../src/values/base-url.ts'
+import { candidateWidgetUrls, parseBaseUrl } from '../../src/values/server-address.ts'
 
 test.for<[string, string]>([
   ['https://api.example.com', 'https://api.example.com/'],
