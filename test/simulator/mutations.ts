@@ -17,7 +17,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     promise: 'a compare-and-set decides who sends, and whether it may still be sent',
-    file: 'src/outbox/sql/repository.ts',
+    file: 'src/outbox/sql/claims.ts',
     line: `id = \${writeback.id} and status = 'queued' and epoch`,
     instead: `id = \${writeback.id} or false and epoch`,
   },
@@ -30,8 +30,8 @@ export const mutations: readonly Mutation[] = [
   {
     promise: 'rows and cursor are committed together',
     file: 'src/mirror/sql/commit-page.ts',
-    line: `    const { stream, requestedAt } = commit\n    const fields`,
-    instead: `    const { stream, requestedAt } = commit\n    await writeCursors(context, commit.cursors ?? {})\n    const fields`,
+    line: `  return inTransaction(context, async (trx) => {\n    const results`,
+    instead: `  for (const page of pages) await writeCursors(context, page.cursors ?? {})\n  return inTransaction(context, async (trx) => {\n    const results`,
   },
   {
     promise: 'an incremental run looks back for rows that appeared late',
@@ -59,13 +59,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     promise: 'an older copy never replaces a newer one',
-    file: 'src/mirror/sql/upsert.ts',
+    file: 'src/mirror/sql/upsert-rows.ts',
     line: `excluded.asked_at >= \${stored('asked_at')}`,
     instead: `excluded.asked_at > 0`,
   },
   {
     promise: 'an expired write-back never goes',
-    file: 'src/outbox/sql/repository.ts',
+    file: 'src/outbox/sql/claims.ts',
     line: `if (await isExpired(trx, writeback, now)) return false`,
     instead: `await isExpired(trx, writeback, now)`,
   },
