@@ -3,8 +3,8 @@ import { isListStream, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { JobIdentity } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/mirror.ts'
-import { assertNever } from '../src/values/assert-never.ts'
 import type { Ms } from '../src/values/time.ts'
+import { assertNever } from '../src/values/user-error.ts'
 import type { LaneSliceResult } from '../src/worker/worker.ts'
 import {
   areRollupsBehind,

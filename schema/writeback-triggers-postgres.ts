@@ -18,7 +18,7 @@ import {
   person,
   refusals,
   request,
-} from './writeback-rules.ts'
+} from './trigger-conditions.ts'
 
 /** `calls`: a function; without it, the one of the trigger's name. */
 type Trigger = { readonly event: string; readonly on: string; readonly each: string; readonly calls?: string }

@@ -15,7 +15,7 @@ import {
   person,
   refusals,
   request,
-} from './writeback-rules.ts'
+} from './trigger-conditions.ts'
 
 export type SqliteTrigger = { readonly name: string; readonly when: string; readonly does: string }
 

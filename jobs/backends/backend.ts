@@ -1,5 +1,5 @@
 /** The job queue, whatever it is kept in: Redis, a Postgres server, or this process. */
-import type { QueueKind } from '../../src/config/fields.ts'
+import type { QueueKind } from '../../src/config/queue-kinds.ts'
 import type { RoutesPlugin } from '../../src/http/http.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 

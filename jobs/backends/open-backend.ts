@@ -1,5 +1,5 @@
 /** Opens the queue that a URL names, and loads only what that kind of queue needs. */
-import { type QueueKind, queueKindOf } from '../../src/config/fields.ts'
+import { type QueueKind, queueKindOf } from '../../src/config/queue-kinds.ts'
 import type { Logger } from '../../src/log.ts'
 import type { Backend } from './backend.ts'
 import type { StoreConnection, StoreOptions } from './bullmq/bullmq.ts'

@@ -62,15 +62,6 @@ export const databaseUrl = addressField('must be sqlite:PATH or postgres://user:
   isOwn: (text) => /^sqlite:(?!\/\/[^/])./.test(text) && !containsApiKey(text),
   schemes: ['postgres', 'postgresql'],
 })
-/** How the address of each kind of queue may begin; `embedded` has no address. */
-const queueSchemes = { redis: ['redis', 'rediss'], postgres: ['postgres', 'postgresql'] }
-export type QueueKind = 'embedded' | keyof typeof queueSchemes
-export const queueUrl = addressField('must be redis://host, postgres://host/database or embedded', {
-  isOwn: (text) => text === 'embedded',
-  schemes: Object.values(queueSchemes).flat(),
-})
-export const queueUrlHelp =
-  'Where the worker keeps its jobs: `embedded` (in its process, for a single worker), `redis://…`, `rediss://…` or `postgres://…`.'
 /** Null: no HTTP at all. */
 export const httpAddress = parsedField('write host:port, like 127.0.0.1:8484, or off', (text) =>
   text === 'off' ? null : parseHostAndPort(text),
@@ -113,15 +104,6 @@ export const streams = z
   })
   .min(1, 'name at least one stream, or leave the line out for all of them')
 
-/** `url`: as `queueUrl` accepts it. */
-export function queueKindOf(url: string): QueueKind {
-  if (url === 'embedded') return url
-  const kinds = Object.keys(queueSchemes) as (keyof typeof queueSchemes)[]
-  const kind = kinds.find((name) => queueSchemes[name].some((scheme) => url.startsWith(`${scheme}:`)))
-  if (kind === undefined) throw new Error('no queue has a URL of this protocol')
-  return kind
-}
-
 function parseFlag(value: boolean | number | string, context: z.RefinementCtx): boolean {
   const word = String(value).trim().toLowerCase()
   if (['true', 'yes', 'on', '1'].includes(word)) return true
@@ -130,8 +112,8 @@ function parseFlag(value: boolean | number | string, context: z.RefinementCtx): 
   return z.NEVER
 }
 
-/** An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated: see `redaction.ts`. */
-function addressField(
+/** An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated: see `problems.ts`. */
+export function addressField(
   allowed: string,
   accepted: { readonly isOwn: (text: string) => boolean; readonly schemes: readonly string[] },
 ) {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Secret } from '../values/secret.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
+import { queueUrl, queueUrlHelp } from './queue-kinds.ts'
 import { defaultRetention } from './retention.ts'
 import { type Role, roles } from './roles.ts'
 import {
@@ -88,7 +89,7 @@ export const globalSettings = {
     field.databaseUrl.default('sqlite:deskmirror.db'),
     'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with `?schema=NAME` for another schema than `public`.',
   ),
-  queueUrl: addressSetting('queue_url', field.queueUrl.default('embedded'), field.queueUrlHelp),
+  queueUrl: addressSetting('queue_url', queueUrl.default('embedded'), queueUrlHelp),
   /** Null: off. `port` 0: any free one. An IPv6 `host` has no brackets. */
   http: setting(
     'http',

@@ -32,6 +32,7 @@ export {
   type OutboxDecision,
   type OutboxFilter,
 } from './core/decisions.ts'
+export type { PayloadField } from './core/field-kinds.ts'
 export type { ReasonGroup } from './core/group-reasons.ts'
 export { type Operation, operations, operationsInHelp, operationTypes, reviewActions } from './core/operations.ts'
 export {
@@ -53,7 +54,6 @@ export type {
   SendEstimate,
   ShowWritebackReport,
 } from './core/reports.ts'
-export type { PayloadField } from './core/request-fields.ts'
 export { formatRows, type ImportOverride, type MistakeKind, mistakeText } from './core/request-mistake.ts'
 export { type ReviewOutcome, reviewOutcomes } from './core/review.ts'
 export { thereAlready } from './core/review-guards.ts'

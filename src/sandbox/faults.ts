@@ -1,6 +1,6 @@
 /** Faults between a client and the service, random or scripted in advance, and the responses that replace the real ones. */
 import type { Json } from '../values/json.ts'
-import { isWrite, type Operation } from './operations.ts'
+import { isWrite, type Operation } from './endpoints.ts'
 import { pick, purposes, type Random, toUnitInterval } from './random.ts'
 import { jsonResponse, type ServiceResponse } from './response.ts'
 import { parseNames, type Switches } from './switches.ts'

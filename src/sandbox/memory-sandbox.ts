@@ -1,9 +1,9 @@
 /** The sandbox without its network: the projects, their keys and clock, the request log, and what tests do to them. */
 import { performance } from 'node:perf_hooks'
 import { type EpochMs, type Ms, parseTime } from '../values/time.ts'
+import { type Scope, scopes } from './endpoints.ts'
 import { parseFaultKinds } from './faults.ts'
 import { applyRandomMutations, type MutationKind, parseMutationKinds } from './mutations.ts'
-import { type Scope, scopes } from './operations.ts'
 import { createProject, type Project, projectIdFromSeed, type TruthStream, truthOf } from './project.ts'
 import { computeRollup } from './rollup.ts'
 import { defaultSize, type Size } from './seed-context.ts'

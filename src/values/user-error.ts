@@ -40,3 +40,8 @@ export function commandHintFor(project: ProjectName | null): CommandHint {
 export function projectCommandHint(projects: readonly unknown[], project: ProjectName): CommandHint {
   return commandHintFor(projects.length > 1 ? project : null)
 }
+
+/** Closes a switch over a union: a missing case does not compile, and throws if it occurs at run time. */
+export function assertNever(value: never): never {
+  throw new Error(`unexpected member of a closed union: ${JSON.stringify(value)}`)
+}

@@ -107,7 +107,7 @@ const changes: readonly Change[] = [
   },
   {
     row: 'a queue backend',
-    edits: [['src/config/fields.ts', " redis: ['redis',", " nats: ['nats'],"]],
+    edits: [['src/config/queue-kinds.ts', " redis: ['redis',", " nats: ['nats'],"]],
     named: ['jobs/backends/open-backend.ts'],
   },
 ]

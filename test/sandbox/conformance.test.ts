@@ -1,6 +1,6 @@
 /** Every response of every operation matches the API description, whatever the switches. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operations } from '../../src/sandbox/operations.ts'
+import { operations } from '../../src/sandbox/endpoints.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import {
   describedOperations,

@@ -1,6 +1,6 @@
 /** The sandbox behaves as the service's documentation says, sentence by sentence. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { scopes } from '../../src/sandbox/operations.ts'
+import { scopes } from '../../src/sandbox/endpoints.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { firstRowPaths, type SandboxResponse, sendRequest } from './requests.ts'
 

@@ -12,8 +12,8 @@ import {
   Worker,
 } from 'bullmq'
 import type { Logger } from '../../../src/log.ts'
-import { assertNever } from '../../../src/values/assert-never.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
+import { assertNever } from '../../../src/values/user-error.ts'
 import type { Backend, JobHandler, JobQueue, JobResult, JobSchedule, JobWorkerOptions, Recurrence } from '../backend.ts'
 import { createStoreErrorLog, isStoreConnectionError } from './store-errors.ts'
 

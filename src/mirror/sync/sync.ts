@@ -10,12 +10,12 @@ import { clockOffsetCursor, type StreamReport, type SyncOutcome } from '../core/
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import { allStreams, analytics, availability, childStreams, listStreams } from '../streams/all-streams.ts'
 import { foreignProject, type SnapshotStream, type Stream } from '../streams/stream.ts'
-import { syncChildLists } from './child-lists.ts'
 import { childObjectReader, syncChildren } from './children.ts'
 import { isStopped } from './concurrency.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
 import { syncList } from './lists.ts'
 import { commitWithoutRows, isHasMoreUnreliable } from './pages.ts'
+import { syncChildLists } from './read-child-lists.ts'
 import { clockNotices, createPresentTime, type SyncDeps, type SyncRun, startRun } from './run.ts'
 
 export type SyncResult = {

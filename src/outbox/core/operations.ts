@@ -10,7 +10,7 @@ import {
   type TargetKind,
   targetKinds,
 } from '../../../schema/operation-specs.ts'
-import { contentField, flagSchema, type PayloadField, singleLineText } from './request-fields.ts'
+import { contentField, flagSchema, type PayloadField, singleLineText } from './field-kinds.ts'
 
 /** What a person calls what a write-back does: in a column, of one and of several. */
 export const reviewActions = {

@@ -1,6 +1,6 @@
 /**
  * What the check just before sending would find, judged from the mirror: a visitor has written since, or someone has
- * changed the same field. The same rules as in src/writeback/operations, without a request. Pure.
+ * changed the same field. The same rules as in src/outbox/handlers, without a request. Pure.
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { FieldValues, WritebackPayload } from './operations.ts'

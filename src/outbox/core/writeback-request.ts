@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { maxLengths } from '../../../schema/operation-specs.ts'
 import type { outboxTables } from '../../../schema/outbox-tables.ts'
 import { type EpochMs, parseTime } from '../../values/time.ts'
-import { type FieldValues, type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
 import {
   expectSchema,
   findForbiddenCharacter,
@@ -12,7 +11,8 @@ import {
   type RequestField,
   singleLineText,
   timeSchema,
-} from './request-fields.ts'
+} from './field-kinds.ts'
+import { type FieldValues, type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
 import { mistakeText, type RequestMistake, toMistake } from './request-mistake.ts'
 
 export type RequestFor<O extends Operation> = {

@@ -6,8 +6,8 @@
 
 import { targetKinds } from '../../../schema/operation-specs.ts'
 import { byteOrderMark, formulaStart, toCsvLine } from '../../export/export.ts'
+import type { RequestField } from '../core/field-kinds.ts'
 import { operationTypes } from '../core/operations.ts'
-import type { RequestField } from '../core/request-fields.ts'
 import { commonFields, commonNames, commonValue, type WritebackRequest } from '../core/writeback-request.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 

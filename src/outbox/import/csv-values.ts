@@ -1,7 +1,7 @@
 /** The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has them. */
 import { nearestNames } from '../../values/nearest-names.ts'
+import type { RequestField } from '../core/field-kinds.ts'
 import { isOperation, operationTypes } from '../core/operations.ts'
-import type { RequestField } from '../core/request-fields.ts'
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import {
   columnLetter,

@@ -2,7 +2,7 @@
 
 import { maxLengths } from '../../../schema/operation-specs.ts'
 import { asJsonObject, tryParseJson } from '../../values/json.ts'
-import { idSchema } from '../core/request-fields.ts'
+import { idSchema } from '../core/field-kinds.ts'
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import { foreignFieldMistake, parseRequest, type RequestParseResult } from '../core/writeback-request.ts'
 import { columnLetter } from './csv-columns.ts'

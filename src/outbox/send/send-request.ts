@@ -2,9 +2,9 @@
 
 import { ApiError, type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
-import { assertNever } from '../../values/assert-never.ts'
 import type { Json } from '../../values/json.ts'
 import type { Ms } from '../../values/time.ts'
+import { assertNever } from '../../values/user-error.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
 import type { WritebackStatus } from '../core/state.ts'

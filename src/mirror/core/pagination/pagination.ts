@@ -7,7 +7,7 @@
  * not proven stays pending, and is committed as such, so a reading may end after any response.
  */
 
-import { findEnd, hidesTimelessRows, orderOf, testHasMore } from './page-end.ts'
+import { findEnd, hidesTimelessRows, orderOf, testHasMore } from './list-end.ts'
 import {
   conservativeOrder,
   isBoundIgnored,

@@ -1,7 +1,7 @@
 /** Moves past a second with more rows than a page: reads its parts, reports what they do not show, and goes on behind it. */
 
 import type { EpochSeconds } from '../../../values/time.ts'
-import { orderOf } from './page-end.ts'
+import { orderOf } from './list-end.ts'
 import {
   edgeSecond,
   isCut,
