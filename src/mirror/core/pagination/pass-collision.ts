@@ -134,8 +134,10 @@ function* readSecond(reading: Reading, second: EpochSeconds, way: ScanDirection,
   if (!isComplete) addGap(reading, { lo: second, hi: second }, 'timestampCollision')
 }
 
-function showsWholeSecond(reading: Reading, page: ScanPage, second: EpochSeconds): boolean {
-  const [field = ''] = reading.profile.order?.fields ?? []
+function showsWholeSecond({ list, profile }: Reading, page: ScanPage, second: EpochSeconds): boolean {
+  const [field = ''] = profile.order?.fields ?? []
   const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
-  return reachesBeyond || !(page.hasMore || page.ids.length >= pageSizesOf(reading.list).most)
+  // A service may show fewer rows than the documented most, and never set `hasMore`.
+  const isFull = page.hasMore || isCut(list, profile, page) || page.ids.length >= pageSizesOf(list).most
+  return reachesBeyond || !isFull
 }

@@ -207,6 +207,16 @@ test('a timestamp collision that the partitions show completely is not a gap', a
   expect(outcome.ids.size).toBe(700)
 })
 
+test('a page is full at the most that the service shows, whatever the documentation says, so a part may hold more', async () => {
+  // 110 rows of that second in each part, and never more than 100 in a page.
+  const truth = items(260, (i) => (i < 20 ? i : i < 240 ? 100 : i))
+  const behaviour = { ...plainBehaviour, hasMore: 'never', pageSize: 100 } as const
+  const outcome = await scanList(truth, behaviour, sinceList)
+  const missing = truth.filter(({ id }) => !outcome.ids.has(id))
+  expect(missing.every(({ at }) => at === 1_700_000_100)).toBe(true)
+  expect(outcome.missed).toHaveLength(missing.length > 0 ? 1 : 0)
+})
+
 test('a timestamp collision without partitions is one gap of one second', async () => {
   const truth = items(700, (i) => (i < 200 ? i : i < 500 ? 200 : i))
   const outcome = await scanList(truth, plainBehaviour, listEndpoint({ lower: 'since' }))

@@ -17,7 +17,7 @@ export type ListBehaviour = {
   readonly unbounded?: 'oldest' | 'newest'
   /** How the rows of a page are shown. */
   readonly shown: 'as taken' | 'reversed'
-  readonly hasMore: 'exact' | 'page is full' | 'always'
+  readonly hasMore: 'exact' | 'page is full' | 'always' | 'never'
   readonly limit: 'honoured' | 'ignored' | 'refused'
   /** The most rows in a page, whatever `limit` says. */
   readonly pageSize?: number
@@ -97,7 +97,7 @@ function servePage(items: readonly Item[], behaviour: ListBehaviour, endpoint: L
   const size = behaviour.everything ? matching.length : Math.min(honoured, behaviour.pageSize ?? honoured)
   const taken = matching.slice(0, size)
   if (behaviour.shown === 'reversed') taken.reverse()
-  const hasMoreBy = { exact: matching.length > size, 'page is full': taken.length === size, always: true }
+  const hasMoreBy = { exact: matching.length > size, 'page is full': taken.length === size, always: true, never: false }
   return {
     items: taken.map(({ at, other, ...rest }) => ({ ...rest, at: rfc3339(at), other: rfc3339(other) })),
     hasMore: hasMoreBy[behaviour.hasMore],
