@@ -47,15 +47,15 @@ await withTempFolder(async (folder) => {
     await server.stop()
   }
   for (const [name, found] of rates) printFigure(name, median(found), 'rows/s')
-  const compare = (ours: string, theirs: string, goal: string) => {
+  const compare = (ours: string, theirs: string, goal?: string) => {
     const others = rates.get(theirs) ?? []
     const ratios = (rates.get(ours) ?? []).map((rate, n) => rate / (others[n] ?? 1))
-    printFigure(`${ours} / ${theirs}`, median(ratios), 'times', `goal: at least ${goal}`)
+    printFigure(`${ours} / ${theirs}`, median(ratios), 'times', goal)
   }
-  compare('deskmirror, SQLite', 'better-sqlite3 by hand', '0.75')
-  compare('deskmirror, Postgres', 'pg by hand, COPY without a conflict', '0.5')
-  compare('deskmirror, Postgres', 'pg by hand, upserts', '1')
-  compare('deskmirror, Postgres', '@supabase/stripe-sync-engine', '8')
+  compare('deskmirror, SQLite', 'better-sqlite3 by hand')
+  compare('deskmirror, Postgres', 'pg by hand, COPY without a conflict')
+  compare('deskmirror, Postgres', 'pg by hand, upserts')
+  compare('deskmirror, Postgres', '@supabase/stripe-sync-engine', 'goal: at least 5')
 })
 
 /** Only we can store a NUL in Postgres. */
