@@ -1,7 +1,7 @@
 /** Makes the triggers of this version: those of write-backs and of logs, and those that store nothing of an erased person. */
 import type { DatabaseKind } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
-import { type ErasedId, erasedTables } from './erased-tables.ts'
+import { type ErasedId, erasedTables } from './mirror-tables.ts'
 import {
   eachRow,
   eachStatement,

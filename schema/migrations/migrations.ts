@@ -2,17 +2,18 @@
  * Brings a database to this version's schema. Tables, columns, indexes and triggers are those that `schema/` describes; a
  * migration is what else is to be done once, in a warehouse that has rows. Append-only: landed ones are never edited.
  */
+import { findPath } from '../../src/values/field-path.ts'
+import { tryParseJson } from '../../src/values/json.ts'
 import type { DatabaseKind } from '../column-types.ts'
 import { createMissing, type Run } from '../create-missing.ts'
 import { createMessagesView } from '../messages-view.ts'
 import { operationSpecs } from '../operation-specs.ts'
 import { replaceChecks } from '../replace-checks.ts'
+import { type StreamName, streamSpecs } from '../stream-specs.ts'
 import { replaceTriggers } from '../triggers.ts'
-import { rewordGapReasons } from './0012_gap_reasons.ts'
 import { moveMessages } from './0016_message_rows.ts'
 import { dropDeletionIndexes, joinDoubledRows } from './0021_deletions.ts'
 import { joinRepeatedActivity } from './0033_repeated_activity.ts'
-import { escapeFieldPaths } from './0034_field_paths.ts'
 
 type Step = (run: Run, kind: DatabaseKind) => Promise<unknown>
 /** `before`: while the tables are the older ones. `after`: when they are those of this version. */
@@ -121,4 +122,44 @@ export async function applyMigrations(run: Run, kind: DatabaseKind, applied: rea
   await replaceTriggers(run, kind)
   for (const { after } of steps) await after?.(run, kind)
   return missing
+}
+
+const moreRows = 'the service says that there is more'
+
+const rewordings = [
+  [`${moreRows}, and no parameter leads there`, 'the service reports more rows, but no request parameter reaches them'],
+  [`${moreRows}, and shows none of it`, 'the service reports more rows, but the page is empty'],
+  [
+    'the rows follow no time that they show, so that pages may not join',
+    'the rows are not sorted by any of their times, so rows between pages may be missing',
+  ],
+  [
+    'a page shows no row of the one before it, so that rows between them may be missing',
+    'a page does not overlap the previous one, so rows between them may be missing',
+  ],
+]
+
+/** Where the reason identifies a gap, an open one stays the same gap. */
+async function rewordGapReasons(run: Run): Promise<void> {
+  for (const [before, now] of rewordings)
+    await run(`
+      update sync_gaps set reason = replace(reason, '${before}', '${now}'), subject = replace(subject, '${before}', '${now}')
+      where reason like '%${before}%'`)
+}
+
+const quote = (text: unknown) => `'${String(text).replaceAll("'", "''")}'`
+
+/** A dot within the name of a field is escaped, so that no nested field shares its column. Columns keep their names. */
+async function escapeFieldPaths(run: Run): Promise<void> {
+  const fields = await run(`select distinct stream, path, column_name as "column" from discovered_fields
+    where column_name is not null and path like '%.%'`)
+  for (const { stream, path, column } of fields) {
+    const [stored] = await run(`select cast(raw as text) as raw from ${streamSpecs[stream as StreamName].table}
+      where "${String(column).replaceAll('"', '""')}" is not null limit 1`)
+    const escaped = findPath(tryParseJson(String(stored?.raw ?? '')) ?? null, String(path))
+    if (escaped === undefined || escaped === path) continue
+    const ofStream = `stream = ${quote(stream)} and path =`
+    await run(`update discovered_fields set path = ${quote(escaped)} where ${ofStream} ${quote(path)}
+      and not exists (select 1 from discovered_fields as other where other.${ofStream} ${quote(escaped)})`)
+  }
 }

@@ -51,7 +51,7 @@ const changes: readonly Change[] = [
         `comments: { ${table('{}')}, at: ['time?', ''], visitor_id: ['key', ''] } },\n`,
       ],
     ],
-    named: ['src/mirror/streams/all-streams.ts', 'schema/erased-tables.ts'],
+    named: ['src/mirror/streams/all-streams.ts', 'schema/mirror-tables.ts'],
   },
   {
     // One that limits what is mirrored: sync, verify and audit get it.

@@ -119,14 +119,15 @@ describe('a Postgres that crashes and restarts', () => {
   })
 })
 
-/** The table that a transaction writes first; `together`: several pages that were submitted at once. */
-function firstWrite(statements: readonly string[]): string | null {
-  const text = statements.find((statement) => /^\s*(insert into|update|delete from) /.test(statement)) ?? ''
-  const [, table] = /(?:into|update|from) "?(\w+)/.exec(text) ?? []
+/** The tables that a transaction writes, as pages of several streams may share it; `together`: several pages of messages. */
+function tablesWritten(statements: readonly string[]): readonly string[] {
+  const tables = statements.flatMap(
+    (statement) => /^\s*(?:insert into|update|delete from) "?(\w+)/.exec(statement)?.[1] ?? [],
+  )
   // Opening a warehouse is not retried, and a lost lock has to expire.
-  if (table === undefined || /^sync_(schema|locks)/.test(table)) return null
+  if (/^sync_(schema|locks)/.test(tables[0] ?? '')) return []
   const pages = statements.filter((statement) => statement.includes('insert into "message_rows"'))
-  return pages.length > 1 ? 'message_rows together' : table
+  return pages.length > 1 ? [...tables, 'message_rows together'] : tables
 }
 
 describe('a connection that breaks before the response to a commit', () => {
@@ -135,9 +136,9 @@ describe('a connection that breaks before the response to a commit', () => {
     const opened = await warehouse()
     const lost = new Set<string>()
     const shouldLoseCommit = (statements: readonly string[]) => {
-      const kind = firstWrite(statements)
-      const isFirst = kind !== null && !lost.has(kind)
-      if (isFirst) lost.add(kind)
+      const tables = tablesWritten(statements)
+      const isFirst = tables.some((table) => !lost.has(table))
+      for (const table of tables) lost.add(table)
       return isFirst
     }
     const proxy = await startPostgresProxy(url, { shouldLoseCommit })

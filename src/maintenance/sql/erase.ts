@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { type ErasedId, erasedTables } from '../../../schema/erased-tables.ts'
+import { type ErasedId, erasedTables } from '../../../schema/mirror-tables.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { removeSearchEntries } from '../../analytics/analytics.ts'
 import { clearWords, decidedSql } from '../../outbox/outbox.ts'

@@ -36,7 +36,7 @@ export type Requests<Result> = Generator<PageRequest, Result, PageReply>
 
 export type MissedRange = { readonly range: TimeRange; readonly reason: string }
 
-/** Stored in `sync_gaps`: a changed text needs a migration as `0012_gap_reasons.ts`, or an open gap is opened again. */
+/** Stored in `sync_gaps`: a changed text needs a migration like `0012_gap_reasons`, or an open gap is opened again. */
 export const gapReasons = {
   timestampCollision: 'more rows share this second than one page holds',
   unreachable: 'the service reports more rows, but no request parameter reaches them',
