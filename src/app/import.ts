@@ -43,8 +43,8 @@ export function importWritebacks(
 ): Promise<ImportReport> {
   const { approveOver, name, projectId } = project
   return withImportBuffer(source, (file) =>
-    withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry) => {
-      const ahead = await countUnsettled(admin)
+    withRetryingOutbox(config, project, options, async (outbox, warehouse, warehouseRetry) => {
+      const ahead = await countUnsettled(outbox)
       const checks: CheckResult[] = []
       const onChecked = async (check: CheckResult) => {
         const reviewOptions = { ...options, check: null }
@@ -55,11 +55,11 @@ export function importWritebacks(
       const lookups = warehouse.outbox(projectId)
       const importOptions = { ...options, onChecked, project: name, approveOver, lookups }
       // The same bytes are never queued twice, so the whole import can be retried.
-      const result = await warehouseRetry.run(() => importRequests(admin, file, importOptions))
+      const result = await warehouseRetry.run(() => importRequests(outbox, file, importOptions))
       const check = checks.at(-1)
       // An attempt found no earlier import, so it committed, and only its response was lost.
       const isOwn = result.outcome === 'imported before' && check !== undefined
-      const queued = isOwn ? await readQueuedImport(admin, name, result.batch, check) : result
+      const queued = isOwn ? await readQueuedImport(outbox, name, result.batch, check) : result
       if (queued.outcome === 'mistaken' || queued.outcome === 'imported before') return queued
       return { ...queued, ...(await estimateSending(warehouse, project, ahead, queued.queued)) }
     }),
@@ -67,12 +67,12 @@ export function importWritebacks(
 }
 
 async function readQueuedImport(
-  admin: Outbox,
+  outbox: Outbox,
   project: ProjectName,
   batch: string,
   check: CheckResult,
 ): Promise<QueuedImport> {
-  const counts = await admin.countByStatus({ batch })
+  const counts = await outbox.countByStatus({ batch })
   const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const outcome = counts.draft === undefined ? 'queued' : 'draft'
   return { ...toQueuedImport(project, outcome, check), batch, queued, known: Math.max(0, check.validRows - queued) }
@@ -94,16 +94,16 @@ export function previewImport(
 ): Promise<PreviewReport> {
   const { name, approveOver } = project
   return withImportBuffer(source, (file) =>
-    withOutbox(config, project, async (admin, warehouse): Promise<PreviewReport> => {
+    withOutbox(config, project, async (outbox, warehouse): Promise<PreviewReport> => {
       const lookups = warehouse.outbox(project.projectId)
-      const checked = await checkFile(admin, file, { ...options, project: name, lookups, onProgress: () => {} })
+      const checked = await checkFile(outbox, file, { ...options, project: name, lookups, onProgress: () => {} })
       if ('outcome' in checked) return checked
       return {
         outcome: 'reviewed',
         project: name,
         ...(await reviewImportFile(config, project, warehouse, file, options)),
         draft: needsApproval(checked.validRows, { approveOver, draft: options.draft }),
-        ...(await estimateSending(warehouse, project, await countUnsettled(admin), checked.validRows)),
+        ...(await estimateSending(warehouse, project, await countUnsettled(outbox), checked.validRows)),
       }
     }),
   )

@@ -51,11 +51,11 @@ export async function pushProject(config: Config, project: ProjectConfig, option
     })
   }
   const startedAt = Date.now()
-  return withRetryingOutbox(config, project, options, (admin, warehouse, warehouseRetry) => {
+  return withRetryingOutbox(config, project, options, (outbox, warehouse, warehouseRetry) => {
     const work = async (service: Service, sendRecord: SendRecord): Promise<PushReport> => {
       const clockNotice = await findClockNotice(warehouse)
       if (clockNotice !== null) options.notify?.(clockNotice)
-      const total = countOperations(await admin.countByOperation({ statuses: ['queued', 'sending'] }))
+      const total = countOperations(await outbox.countByOperation({ statuses: ['queued', 'sending'] }))
       const limits = await readSlotLimits(warehouse, project)
       const onProgress = (progress: SendProgress) => {
         options.onProgress(toPushProgress(limits, total, progress, Date.now()))
@@ -66,8 +66,8 @@ export async function pushProject(config: Config, project: ProjectConfig, option
       await refreshFacts(warehouse, project, { signal, log })
       if (result.fatalFailure !== null)
         throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
-      const queue = await admin.countByStatus({})
-      const stopped = await admin.listStoppedBatches(maxStopped)
+      const queue = await outbox.countByStatus({})
+      const stopped = await outbox.listStoppedBatches(maxStopped)
       const notices = [
         ...circuitNotices(result.circuits, projectCommandHint(config.projects, project.name)),
         ...missingScopeNotices(result.denied),

@@ -111,7 +111,7 @@ export async function selectByOutcome(
   batch: string,
   { outcomes, now }: { readonly outcomes: readonly ReviewOutcome[]; readonly now: EpochMs },
 ): Promise<readonly string[]> {
-  const { id } = await withOutbox(config, project, (admin) => requireBatch(admin, batch))
+  const { id } = await withOutbox(config, project, (outbox) => requireBatch(outbox, batch))
   const ids: string[] = []
   const onReviews: OnReviews = async (reviews) => {
     for (const review of reviews) if (review.id !== null && outcomes.includes(review.outcome)) ids.push(review.id)

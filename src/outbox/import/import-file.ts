@@ -54,14 +54,14 @@ const rowsPerInsert = 200
 const checksWhileOvertaken = 3
 
 export async function importRequests(
-  admin: Outbox,
+  outbox: Outbox,
   file: ImportFile,
   options: ImportOptions,
   checksLeft = checksWhileOvertaken,
 ): Promise<RejectedImport | QueuedImport> {
   const { project, createdBy, expiresAt, audit, onProgress } = options
-  const mark = checksLeft === 0 ? {} : { unlessMovedSince: await admin.readQueueMark() }
-  const check = await checkFile(admin, file, options)
+  const mark = checksLeft === 0 ? {} : { unlessMovedSince: await outbox.readQueueMark() }
+  const check = await checkFile(outbox, file, options)
   if ('outcome' in check) return check
   await options.onChecked(check)
   const status = needsApproval(check.validRows, options) ? 'draft' : 'queued'
@@ -74,9 +74,9 @@ export async function importRequests(
   )
   const recorded = audit && { audit: (queued: number, known: number) => audit(queued, known, batchId) }
   const enqueueOptions = { status, batchId, createdBy, expiresAt, batch, ...mark, ...recorded } as const
-  const result = await admin.enqueue(requests, enqueueOptions, shortDigest(file))
+  const result = await outbox.enqueue(requests, enqueueOptions, shortDigest(file))
   if ('importedAs' in result) return { outcome: 'imported before', project, batch: result.importedAs }
-  if ('overtaken' in result) return importRequests(admin, file, options, checksLeft - 1)
+  if ('overtaken' in result) return importRequests(outbox, file, options, checksLeft - 1)
   const { queued, known } = result
   return { ...toQueuedImport(project, status, check), batch: queued === 0 ? null : batchId, queued, known }
 }
@@ -92,11 +92,11 @@ export function toQueuedImport(
 
 /** Validates every row, and writes those with mistakes to a file. */
 export async function checkFile(
-  admin: Pick<Outbox, 'importedAs'>,
+  outbox: Pick<Outbox, 'importedAs'>,
   file: ImportFile,
   { project, mistakesPath, onProgress, ...options }: CheckFileOptions,
 ): Promise<RejectedImport | CheckResult> {
-  const batch = await admin.importedAs(shortDigest(file))
+  const batch = await outbox.importedAs(shortDigest(file))
   if (batch !== null) return { outcome: 'imported before', project, batch }
   const mistakesFile = mistakesPath === null ? null : await createMistakesFile(mistakesPath, file.name, formOf(file))
   try {
