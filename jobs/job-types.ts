@@ -2,20 +2,13 @@
 import { isListStream, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { JobIdentity } from '../src/maintenance/maintenance.ts'
-import { auditedStreams } from '../src/mirror/mirror.ts'
+import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { Ms } from '../src/values/time.ts'
 import { assertNever } from '../src/values/user-error.ts'
-import type { LaneSliceResult } from '../src/worker/worker.ts'
-import {
-  areRollupsBehind,
-  type DeliveriesResult,
-  markSyncedAndListPending,
-  processDeliveries,
-  runAuditSlice,
-  runHousekeeping,
-  runSyncSlice,
-  type SyncSliceResult,
-} from '../src/worker/worker.ts'
+import { areRollupsBehind, markSyncedAndListPending, runHousekeeping } from '../src/worker/mirror-state.ts'
+import { runAuditSlice, runSyncSlice } from '../src/worker/sync-slice.ts'
+import { processDeliveries } from '../src/worker/webhook-deliveries.ts'
+import type { DeliveriesResult, LaneSliceResult, SyncSliceResult } from '../src/worker/worker.ts'
 import type { JobResult } from './backends/backend.ts'
 import type { JobDeps, JobRun, JobType } from './job-handler.ts'
 import type { JobData, SchedulerJob, SyncJob } from './queues.ts'

@@ -4,7 +4,7 @@ import { childStreamNames, listStreamNames, type StreamName } from '../schema/st
 import type { ProjectConfig } from '../src/config/config.ts'
 import { type Schedule, type ScheduleName, scheduleNames } from '../src/config/default-schedules.ts'
 import type { ProjectRuns } from '../src/maintenance/maintenance.ts'
-import { auditedStreams } from '../src/mirror/mirror.ts'
+import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
 import type { JobSchedule, Recurrence } from './backends/backend.ts'
 import { lastFiring } from './backends/in-process.ts'

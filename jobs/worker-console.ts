@@ -1,7 +1,9 @@
 /** The console of a worker: its people from the configuration, its audit log in the warehouse. */
 import type { Warehouse } from '../src/app/open.ts'
 import type { Config } from '../src/config/config.ts'
-import { createConsoleLink, loadRoutes, openConsoleReads } from '../src/console/console.ts'
+import { loadRoutes } from '../src/console/console.ts'
+import { openConsoleReads } from '../src/console/reads.ts'
+import { createConsoleLink } from '../src/console/sign-in-links.ts'
 import type { Attempts, HttpRoutes } from '../src/http/http.ts'
 import type { Logger } from '../src/log.ts'
 

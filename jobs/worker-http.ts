@@ -1,20 +1,15 @@
 /** The HTTP server of a worker: its health, metrics, webhooks, console and queues. */
 import type { Warehouse } from '../src/app/open.ts'
 import { type Config, type ProjectConfig, resolveHttpExposure } from '../src/config/config.ts'
-import {
-  createAttempts,
-  type HttpRoutes,
-  openHttpServer,
-  type ReadinessResult,
-  type RoutesPlugin,
-  type WebhookReceiver,
-  webhookRoutes,
-  withTimeout,
-} from '../src/http/http.ts'
+import { createAttempts } from '../src/http/auth.ts'
+import type { HttpRoutes, ReadinessResult, RoutesPlugin, WebhookReceiver } from '../src/http/http.ts'
+import { withTimeout } from '../src/http/remember-results.ts'
+import { openHttpServer } from '../src/http/server.ts'
+import { webhookRoutes } from '../src/http/webhooks.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
+import { storeDelivery } from '../src/worker/webhook-deliveries.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
-import { storeDelivery } from '../src/worker/worker.ts'
 import type { Backend } from './backends/backend.ts'
 import type { JobQueues } from './queues.ts'
 import { openWorkerConsole } from './worker-console.ts'

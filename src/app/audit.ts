@@ -2,20 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { AuditReport, SyncProgress } from '../mirror/mirror.ts'
-import {
-  type AuditDeps,
-  type AuditedStream,
-  type AuditResult,
-  auditedChild,
-  auditedStreams,
-  createRunStats,
-  estimateDifferences,
-  isMassDeletion,
-  isStopped,
-  pooledMs,
-  runAudit,
-} from '../mirror/mirror.ts'
+import { auditedStreams, estimateDifferences, pooledMs } from '../mirror/core/audit.ts'
+import { isMassDeletion } from '../mirror/core/mirror.ts'
+import type { AuditDeps, AuditedStream, AuditReport, AuditResult, SyncProgress } from '../mirror/mirror.ts'
+import { isStopped } from '../mirror/sync/concurrency.ts'
+import { createRunStats } from '../mirror/sync/run.ts'
+import { runAudit } from '../mirror/verify/audit.ts'
+import { auditedChild } from '../mirror/verify/compare-parent.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import { formatCount } from '../values/format.ts'
 import type { Warehouse } from './open.ts'

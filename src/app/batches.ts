@@ -2,28 +2,26 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { BatchDecision, DecisionTerms, Outbox, StatusCounts } from '../outbox/outbox.ts'
-import {
-  approvable,
-  type BatchDecisionReport,
-  type BatchEstimate,
-  type BatchesReport,
-  type BatchOutcome,
-  type BatchReport,
-  type BatchSummary,
-  compareWithChecks,
-  countOperations,
-  describeMismatch,
-  estimateBatchMs,
-  evaluateCircuits,
-  longestRest,
-  outcomesConsidered,
-  type RevertReport,
-  type RevertRequest,
-  requireBatch,
-  revertBatch,
-  type SelectionMismatch,
+import { countOperations, estimateBatchMs, longestRest } from '../outbox/core/batches.ts'
+import { approvable, describeMismatch, requireBatch } from '../outbox/decide.ts'
+import type {
+  BatchDecision,
+  BatchDecisionReport,
+  BatchEstimate,
+  BatchesReport,
+  BatchOutcome,
+  BatchReport,
+  BatchSummary,
+  DecisionTerms,
+  Outbox,
+  RevertReport,
+  RevertRequest,
+  SelectionMismatch,
+  StatusCounts,
 } from '../outbox/outbox.ts'
+import { revertBatch } from '../outbox/revert.ts'
+import { compareWithChecks } from '../outbox/review/review-rows.ts'
+import { evaluateCircuits, outcomesConsidered } from '../outbox/send/circuit-breaker.ts'
 import type { BudgetPolicy } from '../service/core/margin.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'

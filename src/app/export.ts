@@ -1,7 +1,7 @@
 /** Runs `export`: reads the warehouse, and writes files or standard output. */
 import type { Config } from '../config/config.ts'
-import type { ExportProgress, ExportReport } from '../export/export.ts'
-import { type ExportRequest, exportObjects } from '../export/export.ts'
+import type { ExportProgress, ExportReport, ExportRequest } from '../export/export.ts'
+import { exportObjects } from '../export/export-objects.ts'
 import { withWarehouse } from './with-resources.ts'
 
 type ExportOptions = {

@@ -1,23 +1,18 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { openImportBuffer } from '../outbox/import/import-buffer.ts'
+import { checkFile, importRequests, needsApproval, toQueuedImport } from '../outbox/import/import-file.ts'
 import type {
+  CheckFileOptions,
   CheckResult,
+  ImportFile,
+  ImportOptions,
   ImportReport,
   OnReviews,
   Outbox,
   PreviewReport,
   QueuedImport,
   ReviewSummary,
-} from '../outbox/outbox.ts'
-import {
-  type CheckFileOptions,
-  checkFile,
-  type ImportFile,
-  type ImportOptions,
-  importRequests,
-  needsApproval,
-  openImportBuffer,
-  toQueuedImport,
 } from '../outbox/outbox.ts'
 import type { ProjectName } from '../values/project.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'

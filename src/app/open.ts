@@ -1,42 +1,32 @@
 /** Opens the warehouse that a URL names and migrates its schema. */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { runOn } from '../../schema/create-missing.ts'
-import {
-  createProjectFacts,
-  explainDependentView,
-  grantToAnalyst,
-  readReportData,
-  showDiscoveredColumns,
-  updateAnalyticsViews,
-} from '../analytics/analytics.ts'
-import { type ExportSnapshot, withSnapshot } from '../export/export.ts'
-import {
-  createErasure,
-  createJobFailures,
-  createProjects,
-  createStreamStates,
-  createWorkers,
-  deleteExpired,
-  listGaps,
-  listMirroredProjects,
-  readStatus,
-} from '../maintenance/maintenance.ts'
-import {
-  acquireStreamLocks,
-  createAuditStore,
-  createDeliveries,
-  createMirror,
-  deleteAudits,
-  deleteIdleRuns,
-  type MirrorOptions,
-  readBehaviours,
-  recordBehaviours,
-  rememberRowCounts,
-  requireActivityKeys,
-  rewriteActivityKeys,
-  rewriteRows,
-} from '../mirror/mirror.ts'
-import { createAuditLog, createOutbox, createSends, type Outbox } from '../outbox/outbox.ts'
+import { grantToAnalyst } from '../analytics/sql/grant.ts'
+import { createProjectFacts } from '../analytics/sql/project-facts.ts'
+import { readReportData } from '../analytics/sql/report-data.ts'
+import { explainDependentView, showDiscoveredColumns, updateAnalyticsViews } from '../analytics/sql/views.ts'
+import type { ExportSnapshot } from '../export/export.ts'
+import { withSnapshot } from '../export/sql/snapshot.ts'
+import { createErasure } from '../maintenance/sql/erase.ts'
+import { createProjects, listMirroredProjects } from '../maintenance/sql/projects.ts'
+import { deleteExpired } from '../maintenance/sql/retention.ts'
+import { listGaps, readStatus } from '../maintenance/sql/status.ts'
+import { createStreamStates } from '../maintenance/sql/stream-states.ts'
+import { createJobFailures, createWorkers } from '../maintenance/sql/workers.ts'
+import type { MirrorOptions } from '../mirror/mirror.ts'
+import { createAuditStore, deleteAudits } from '../mirror/sql/audits.ts'
+import { createMirror } from '../mirror/sql/mirror.ts'
+import { requireActivityKeys, rewriteActivityKeys } from '../mirror/sql/rewrite-activity-keys.ts'
+import { rewriteRows } from '../mirror/sql/rewrite-raw.ts'
+import { rememberRowCounts } from '../mirror/sql/row-counts.ts'
+import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
+import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
+import { readBehaviours, recordBehaviours } from '../mirror/sql/sync-state.ts'
+import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import { createAuditLog } from '../outbox/sql/audit-log.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
+import { createSends } from '../outbox/sql/sends.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { createBudgetHistory, recordRequests } from '../service/sql/request-counts.ts'
 import type { ProjectId } from '../values/project.ts'

@@ -1,5 +1,8 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { laneBlockingStatuses } from '../outbox/core/state.ts'
+import { executeDecision, requireBatch, resolveIds } from '../outbox/decide.ts'
+import { needsApproval } from '../outbox/import/import-file.ts'
 import type {
   AddWritebackReport,
   DecisionReport,
@@ -14,7 +17,6 @@ import type {
   ShowWritebackReport,
   WritebackRequest,
 } from '../outbox/outbox.ts'
-import { executeDecision, laneBlockingStatuses, needsApproval, requireBatch, resolveIds } from '../outbox/outbox.ts'
 import { estimateWritesMs } from '../service/core/estimate.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'

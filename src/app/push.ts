@@ -2,18 +2,11 @@
 import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { Outbox, PushReport, WritebackDeps } from '../outbox/outbox.ts'
-import {
-  circuitNotices,
-  countOperations,
-  estimateBatchMs,
-  missingScopeNotices,
-  type OperationCounts,
-  operations,
-  type SendProgress,
-  sendQueued,
-  withoutProjectNotices,
-} from '../outbox/outbox.ts'
+import { countOperations, estimateBatchMs } from '../outbox/core/batches.ts'
+import { operations } from '../outbox/core/operations.ts'
+import type { OperationCounts, Outbox, PushReport, SendProgress, WritebackDeps } from '../outbox/outbox.ts'
+import { circuitNotices, missingScopeNotices, withoutProjectNotices } from '../outbox/send/circuit-breaker.ts'
+import { sendQueued } from '../outbox/send/send-queued.ts'
 import type { BudgetView, SlotLimits } from '../service/core/budget.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'

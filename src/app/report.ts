@@ -1,8 +1,10 @@
 /** Runs `report`: reads the warehouse only, and writes the file that was asked for. */
 
-import { buildReport, chooseReportPeriod, type DateRange, type Report } from '../analytics/analytics.ts'
+import type { DateRange, Report } from '../analytics/analytics.ts'
+import { chooseReportPeriod } from '../analytics/core/report-period.ts'
+import { buildReport } from '../analytics/report/report.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { createOutputFile } from '../export/export.ts'
+import { createOutputFile } from '../export/output-file.ts'
 import type { EpochMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Warehouse } from './open.ts'

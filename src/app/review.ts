@@ -1,19 +1,18 @@
 /** Opens what a review needs, and reviews a file before it is queued, or a batch; on request against the service, too. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { ReviewOutcome, ReviewSummary, SelectionDigest } from '../outbox/outbox.ts'
-import {
-  approvable,
-  batchSource,
-  checkSource,
-  type ImportFile,
-  importSource,
-  type OnReviews,
-  type ReviewSource,
-  readImportLines,
-  requireBatch,
-  reviewSource,
+import { approvable, requireBatch } from '../outbox/decide.ts'
+import { readImportLines } from '../outbox/import/import-file.ts'
+import type {
+  ImportFile,
+  OnReviews,
+  ReviewOutcome,
+  ReviewSource,
+  ReviewSummary,
+  SelectionDigest,
 } from '../outbox/outbox.ts'
+import { checkSource } from '../outbox/review/check-rows.ts'
+import { batchSource, importSource, reviewSource } from '../outbox/review/review-rows.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { EpochMs } from '../values/time.ts'

@@ -1,7 +1,7 @@
 /** Reads the status of a project without loading the rest of the warehouse, which would take longer than reading it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { StatusReport } from '../maintenance/maintenance.ts'
-import { readStatus as readStatusOf } from '../maintenance/maintenance.ts'
+import { readStatus as readStatusOf } from '../maintenance/sql/status.ts'
 import { type ConnectionPool, openKysely } from '../warehouse/connection-pool.ts'
 import { requireCurrentSchema } from '../warehouse/migrate.ts'
 import { openDatabase } from '../warehouse/open-database.ts'

@@ -3,15 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
-import {
-  confirmZone,
-  type LockResult,
-  rememberConfirmedZone,
-  runSync,
-  type SyncResult,
-  unconfirmedZoneReason,
-} from '../mirror/mirror.ts'
+import type { LockResult, SyncMode, SyncProgress, SyncReport, SyncResult } from '../mirror/mirror.ts'
+import { confirmZone, rememberConfirmedZone, unconfirmedZoneReason } from '../mirror/sync/rollup-days.ts'
+import { runSync } from '../mirror/sync/sync.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'

@@ -1,12 +1,7 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import {
-  type ExportFormat,
-  type ExportProgress,
-  type ExportReport,
-  exportFormats,
-  formatOfPath,
-} from '../export/export.ts'
+import { exportFormats, formatOfPath } from '../export/core/formats.ts'
+import type { ExportFormat, ExportProgress, ExportReport } from '../export/export.ts'
 import { formatBytes, formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'

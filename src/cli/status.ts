@@ -1,7 +1,7 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Reads only the warehouse. */
 import { Command } from 'commander'
-import type { StatusReport } from '../maintenance/maintenance.ts'
-import { failedStream, type JobKind } from '../maintenance/maintenance.ts'
+import { failedStream } from '../maintenance/core/job-failure.ts'
+import type { JobKind, StatusReport } from '../maintenance/maintenance.ts'
 import { describeFailure } from '../service/core/api-failure.ts'
 import { clockToleranceSeconds } from '../values/cursor-limit.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'

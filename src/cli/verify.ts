@@ -1,8 +1,8 @@
 /** `deskmirror verify`: compares the mirror with the service, row by row. */
 import { Command, Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
-import type { Difference, DigestComparison, VerifyReport } from '../mirror/mirror.ts'
-import { type DayChange, hasChanges } from '../mirror/mirror.ts'
+import { hasChanges } from '../mirror/core/day-digests.ts'
+import type { DayChange, Difference, DigestComparison, VerifyReport } from '../mirror/mirror.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'

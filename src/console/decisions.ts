@@ -3,15 +3,17 @@ import { decideBatch, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { BatchDecisionReport, DecisionReport, Operation, SelectionMismatch } from '../outbox/outbox.ts'
-import {
-  changedStatuses,
-  type DecisionName,
-  type DecisionTerms,
-  decisions,
-  type OutboxFilter,
-  type ReviewOutcome,
-  reviewOutcomes,
+import { changedStatuses, decisions } from '../outbox/core/decisions.ts'
+import { reviewOutcomes } from '../outbox/core/review.ts'
+import type {
+  BatchDecisionReport,
+  DecisionName,
+  DecisionReport,
+  DecisionTerms,
+  Operation,
+  OutboxFilter,
+  ReviewOutcome,
+  SelectionMismatch,
 } from '../outbox/outbox.ts'
 import { decodeSegment } from '../values/address.ts'
 import type { ConsoleProject } from './project.ts'

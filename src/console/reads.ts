@@ -2,7 +2,7 @@
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { openWarehouse, type Warehouse } from '../app/open.ts'
 import type { DatabaseAddress } from '../app/with-resources.ts'
-import { rememberResults } from '../http/http.ts'
+import { rememberResults } from '../http/remember-results.ts'
 import { readBudget } from '../service/sql/request-counts.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { scheduleOf } from './core/stream-state.ts'

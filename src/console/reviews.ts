@@ -1,15 +1,9 @@
 /** Reviews of batches that have not left, which take longer than a page may: one for all who ask for the same. */
 import type { Warehouse } from '../app/open.ts'
-import { createTurns, rememberResults } from '../http/http.ts'
+import { createTurns, rememberResults } from '../http/remember-results.ts'
+import { describeChange, describeDifference, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
 import type { CheckedReview, ReviewOutcome } from '../outbox/outbox.ts'
-import {
-  batchSource,
-  describeChange,
-  describeDifference,
-  describeGroup,
-  describeOrder,
-  reviewSource,
-} from '../outbox/outbox.ts'
+import { batchSource, reviewSource } from '../outbox/review/review-rows.ts'
 import { formatCount } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import type { ConsoleProject } from './project.ts'

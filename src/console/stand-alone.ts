@@ -1,7 +1,8 @@
 /** Serves the console of one warehouse on this machine. Nothing is written to it, so who signed in is in the log only. */
 import type { DatabaseAddress } from '../app/with-resources.ts'
 import type { Config } from '../config/config.ts'
-import { createAttempts, openHttpServer } from '../http/http.ts'
+import { createAttempts } from '../http/auth.ts'
+import { openHttpServer } from '../http/server.ts'
 import type { Logger } from '../log.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { type ConsoleProject, unconfiguredProject } from './project.ts'

@@ -1,6 +1,6 @@
 /** Texts that other people wrote, each isolated so that its direction cannot turn the text around it; times and ages. */
 
-import { isFound } from '../analytics/analytics.ts'
+import { isFound } from '../analytics/core/search-words.ts'
 import { formatCount, formatDuration } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import { codeOf, splitInvisible } from '../values/invisible.ts'

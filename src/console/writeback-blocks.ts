@@ -1,12 +1,8 @@
 /** Blocks about write-backs and batches: one word for each status, everywhere the same, and the buttons of decisions. */
-import type { BatchState, EventLogEntry } from '../outbox/outbox.ts'
-import {
-  type DecisionName,
-  decisions,
-  presentStatuses,
-  type StatusCounts,
-  type WritebackStatus,
-} from '../outbox/outbox.ts'
+
+import { decisions } from '../outbox/core/decisions.ts'
+import { presentStatuses } from '../outbox/core/state.ts'
+import type { BatchState, DecisionName, EventLogEntry, StatusCounts, WritebackStatus } from '../outbox/outbox.ts'
 import { escapeName, withQuery } from '../values/address.ts'
 import { formatCount } from '../values/format.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'

@@ -5,14 +5,8 @@
 
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
-import type { JobFailureRepository } from '../maintenance/maintenance.ts'
-import {
-  type FailingJob,
-  failedSync,
-  isExpired,
-  type JobFailure,
-  type JobIdentity,
-} from '../maintenance/maintenance.ts'
+import { failedSync, isExpired } from '../maintenance/core/job-failure.ts'
+import type { FailingJob, JobFailure, JobFailureRepository, JobIdentity } from '../maintenance/maintenance.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { errorText } from '../values/system-error-text.ts'
 import type { EpochMs, Ms } from '../values/time.ts'

@@ -12,10 +12,10 @@ import {
   isBlocked,
   operationsWithoutScope,
   outcomesConsidered,
-  sendLane,
   toClaimFilter,
   withoutProjectNotices,
-} from '../outbox/outbox.ts'
+} from '../outbox/send/circuit-breaker.ts'
+import { sendLane } from '../outbox/send/lane.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'

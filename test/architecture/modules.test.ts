@@ -26,9 +26,18 @@ const violations: readonly { rule: string; files: Record<string, string>; says: 
     says: /mirror may import only mirror, values, log, schema, config, warehouse, service/,
   },
   {
-    rule: 'of another module, only its front file is imported',
+    rule: 'of another module, only what its front names is imported',
     files: { 'src/cli/a.ts': "import { b } from '../mirror/sync/b.ts'", 'src/mirror/sync/b.ts': '' },
-    says: /src\/cli\/a\.ts imports \.\.\/mirror\/sync\/b\.ts: of mirror, other modules import only src\/mirror\/mirror\.ts/,
+    says: /src\/cli\/a\.ts imports \.\.\/mirror\/sync\/b\.ts: of mirror, others import only what src\/mirror\/mirror\.ts names/,
+  },
+  {
+    rule: 'a value is imported from its file, so that its module is not loaded as a whole',
+    files: {
+      'src/cli/a.ts': "import { type A, b } from '../mirror/mirror.ts'",
+      'src/mirror/mirror.ts': "export { type A, b } from './sync/b.ts'",
+      'src/mirror/sync/b.ts': '',
+    },
+    says: /src\/cli\/a\.ts imports b from \.\.\/mirror\/mirror\.ts: import it from src\/mirror\/sync\/b\.ts/,
   },
   {
     rule: 'nothing but the command line imports the sandbox',

@@ -1,7 +1,13 @@
 /** The rules of modules: which may import which, and where decisions, SQL and packages may be. Pure: texts in, violations out. */
 
 export type SourceFiles = ReadonlyMap<string, string>
-type Import = { readonly from: string; readonly what: string; readonly target: string | null }
+/** `names`: what is imported, by its name there. */
+type Import = {
+  readonly from: string
+  readonly what: string
+  readonly target: string | null
+  readonly names: readonly { readonly name: string; readonly isType: boolean }[]
+}
 
 const bottom = ['values', 'log', 'schema', 'config']
 const features = ['mirror', 'outbox', 'analytics', 'export', 'maintenance']
@@ -42,7 +48,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   build: [...bottom, 'analytics', 'http', 'cli'],
 }
 
-/** Modules whose files are imported one by one; of any other, its front file is, which has the module's name. */
+/** Modules of which others may import every file; of any other, what its front file names, which has the module's name. */
 const withoutFront: readonly string[] = [...bottom, 'document', 'sandbox', 'warehouse', 'service', 'app', 'jobs']
 
 /** Packages that only some modules may import. SQL is written with kysely in `warehouse`, `schema`, and in folders `sql` and `views`. */
@@ -79,7 +85,7 @@ export function moduleViolations(files: SourceFiles): string[] {
   const imports = [...files].flatMap(([file, text]) => importsOf(file, text))
   return [
     ...imports.flatMap(moduleViolation),
-    ...imports.flatMap(frontViolation),
+    ...frontViolations(imports),
     ...imports.flatMap(coreViolation),
     ...imports.flatMap(packageViolation),
     ...imports.flatMap((imported) => pathViolation(imported, files)),
@@ -103,12 +109,29 @@ function moduleViolation({ from, what, target }: Import): string[] {
   return [`${from} imports ${what}: ${importer} may import only ${[importer, ...allowed].join(', ')}`]
 }
 
-/** `build` makes documents of what the modules contain. */
-function frontViolation({ from, what, target }: Import): string[] {
-  if (target === null || moduleOf(from) === 'build') return []
-  const imported = moduleOf(target)
-  if (moduleOf(from) === imported || withoutFront.includes(imported) || target === frontOf(target)) return []
-  return [`${from} imports ${what}: of ${imported}, other modules import only ${frontOf(target)}`]
+/**
+ * Values are imported from the files that a front names, as the front itself would load its whole module. `build` makes
+ * documents of what the modules contain.
+ */
+function frontViolations(imports: readonly Import[]): string[] {
+  const named = imports.filter(({ from }) => from === frontOf(from))
+  const places = new Map(
+    named.flatMap(({ from, target, names }) => names.map(({ name }) => [`${from} ${name}`, target])),
+  )
+  return imports.flatMap(({ from, what, target, names }) => {
+    if (target === null || [moduleOf(target), 'build'].includes(moduleOf(from))) return []
+    if (withoutFront.includes(moduleOf(target))) return []
+    const front = frontOf(target)
+    const placeOf = (name: string) => places.get(`${front} ${name}`)
+    if (target !== front) {
+      const isNamed = names.length > 0 && names.every(({ name }) => placeOf(name) === target)
+      return isNamed ? [] : [`${from} imports ${what}: of ${moduleOf(target)}, others import only what ${front} names`]
+    }
+    const loading = names.find(({ name, isType }) => !isType && placeOf(name) !== undefined)
+    return loading === undefined
+      ? []
+      : [`${from} imports ${loading.name} from ${what}: import it from ${placeOf(loading.name)}`]
+  })
 }
 
 function frontOf(file: string): string {
@@ -156,12 +179,19 @@ function textViolations(file: string, text: string): string[] {
 }
 
 function importsOf(file: string, text: string): Import[] {
-  const pattern = /(?:^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*|^\s*import\s*|\bimport\s*\(\s*)(['"])([^'"]+)\1/gm
-  return [...withoutComments(text).matchAll(pattern)].map(([, , what = '']) => ({
+  const pattern = /(?:^\s*(?:import|export)\b([^'"`;]*?)\bfrom\s*|^\s*import\s*|\bimport\s*\(\s*)(['"])([^'"]+)\2/gm
+  return [...withoutComments(text).matchAll(pattern)].map(([, clause = '', , what = '']) => ({
     from: file,
     what,
     target: what.startsWith('.') ? resolvePath(file, what) : null,
+    names: namesOf(clause),
   }))
+}
+
+function namesOf(clause: string): Import['names'] {
+  const [before = '', list = ''] = clause.split(/[{}]/)
+  const names = [...list.matchAll(/(type\s+)?(\w+)(\s+as\s+\w+)?\s*(,|$)/g)]
+  return names.map(([, type, name = '']) => ({ name, isType: type !== undefined || /^\s*type\b/.test(before) }))
 }
 
 function resolvePath(file: string, relative: string): string {

@@ -4,7 +4,7 @@ import type { Logger } from '../../../src/log.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
 import { UserError } from '../../../src/values/user-error.ts'
-import { createRepeatFilter } from '../../../src/worker/worker.ts'
+import { createRepeatFilter } from '../../../src/worker/job-failures.ts'
 import type { Backend } from '../backend.ts'
 
 const connectionErrorText =

@@ -4,14 +4,9 @@
  * which notes how far it came, so whoever continues a rebuild begins there.
  */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import {
-  type FactKind,
-  factKinds,
-  findPendingKind,
-  inTransaction,
-  listPendingFacts,
-  removePendingFacts,
-} from '../../mirror/mirror.ts'
+import type { FactKind } from '../../mirror/mirror.ts'
+import { factKinds, findPendingKind, listPendingFacts, removePendingFacts } from '../../mirror/sql/pending-facts.ts'
+import { inTransaction } from '../../mirror/sql/project-context.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { type Calendar, createCalendar } from '../core/calendar.ts'

@@ -1,14 +1,9 @@
 /** Renders the state of the outbox, for several commands. */
 
-import type { ReasonGroup } from '../../outbox/outbox.ts'
-import {
-  describeRequest,
-  type NamedEntry,
-  type StatusCounts,
-  shortId,
-  targetIdOf,
-  writebackStatuses,
-} from '../../outbox/outbox.ts'
+import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
+import { describeRequest, shortId } from '../../outbox/core/review-labels.ts'
+import { writebackStatuses } from '../../outbox/core/state.ts'
+import type { NamedEntry, ReasonGroup, StatusCounts } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'

@@ -2,21 +2,23 @@
 
 import { Option } from 'commander'
 import type { Config } from '../../config/config.ts'
-import type { CheckedReview, OnReviews, ReviewGroup, ReviewSummary } from '../../outbox/outbox.ts'
+import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
 import {
   describeDifference,
   describeEffect,
   describeGroup,
   describeOrder,
-  openCsvOutput,
-  openLinesOutput,
-  openPageOutput,
-  operationTypes,
   outcomeLabels,
-  type ReviewOutput,
-  type ReviewPageText,
-  reviewActions,
+} from '../../outbox/core/review-labels.ts'
+import type {
+  CheckedReview,
+  OnReviews,
+  ReviewGroup,
+  ReviewOutput,
+  ReviewPageText,
+  ReviewSummary,
 } from '../../outbox/outbox.ts'
+import { openCsvOutput, openLinesOutput, openPageOutput } from '../../outbox/review/review-files.ts'
 import { formatAge, formatCount, pluralize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'

@@ -1,7 +1,8 @@
 /** Sentences about streams: why they were skipped or failed, each reason once, and what audits show. */
 
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import { type AuditEstimate, describeEvidence } from '../../mirror/mirror.ts'
+import { describeEvidence } from '../../mirror/core/audit.ts'
+import type { AuditEstimate } from '../../mirror/mirror.ts'
 import { formatAge, toPrintable } from '../../values/format.ts'
 import type { EpochMs } from '../../values/time.ts'
 

@@ -4,17 +4,11 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config/config.ts'
-import type { AddWritebackReport, PayloadField } from '../../outbox/outbox.ts'
-import {
-  expiryMistakes,
-  mistakeText,
-  type Operation,
-  operationsInHelp,
-  operationTypes,
-  parseFlag,
-  parseRequest,
-  type WritebackRequest,
-} from '../../outbox/outbox.ts'
+import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
+import { mistakeText } from '../../outbox/core/request-mistake.ts'
+import { expiryMistakes, parseRequest } from '../../outbox/core/writeback-request.ts'
+import { parseFlag } from '../../outbox/import/csv-values.ts'
+import type { AddWritebackReport, Operation, PayloadField, WritebackRequest } from '../../outbox/outbox.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'

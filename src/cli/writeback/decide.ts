@@ -1,6 +1,7 @@
 /** `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`: people's decisions. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { decisions, reviewOutcomes } from '../../outbox/outbox.ts'
+import { decisions } from '../../outbox/core/decisions.ts'
+import { reviewOutcomes } from '../../outbox/core/review.ts'
 import type { CommandContext } from '../command-context.ts'
 import { runForProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'

@@ -1,18 +1,18 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored data of one of them. */
 import { Command, Option } from 'commander'
-import type { ListWritebacksReport, ShowWritebackReport } from '../../outbox/outbox.ts'
-import {
-  csvHeader,
-  describeVerdict,
-  type EventLogEntry,
-  type Operation,
-  type OutboxEntry,
-  operations,
-  targetIdOf,
-  toCsvRow,
-  type WritebackRequest,
-  type WritebackStatus,
-  writebackStatuses,
+import { operations } from '../../outbox/core/operations.ts'
+import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
+import { describeVerdict } from '../../outbox/core/review-labels.ts'
+import { writebackStatuses } from '../../outbox/core/state.ts'
+import { csvHeader, toCsvRow } from '../../outbox/import/csv-columns.ts'
+import type {
+  EventLogEntry,
+  ListWritebacksReport,
+  Operation,
+  OutboxEntry,
+  ShowWritebackReport,
+  WritebackRequest,
+  WritebackStatus,
 } from '../../outbox/outbox.ts'
 import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'

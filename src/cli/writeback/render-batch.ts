@@ -1,5 +1,6 @@
 /** Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next. */
 import type { BatchProgress } from '../../app/batches.ts'
+import { describeDeviation, shortId } from '../../outbox/core/review-labels.ts'
 import type {
   BatchesReport,
   BatchOutcome,
@@ -8,7 +9,6 @@ import type {
   StatusCounts,
   WritebackStatus,
 } from '../../outbox/outbox.ts'
-import { describeDeviation, shortId } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'

@@ -1,7 +1,15 @@
 /** Renders the result of `import`: what was queued, or the mistakes, one line a kind. */
 import type { ProjectConfig } from '../../config/config.ts'
-import type { ImportReport, PreviewReport, RejectedImport, SendEstimate } from '../../outbox/outbox.ts'
-import { formatRows, type ImportOverride, type MistakeKind, mistakeText, requestColumns } from '../../outbox/outbox.ts'
+import { formatRows, mistakeText } from '../../outbox/core/request-mistake.ts'
+import { requestColumns } from '../../outbox/import/csv-columns.ts'
+import type {
+  ImportOverride,
+  ImportReport,
+  MistakeKind,
+  PreviewReport,
+  RejectedImport,
+  SendEstimate,
+} from '../../outbox/outbox.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
 import type { CommandHint } from '../../values/user-error.ts'
 import type { CommandResult } from '../command-result.ts'

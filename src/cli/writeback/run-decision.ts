@@ -1,22 +1,19 @@
 /** Makes a decision that was typed: which write-backs it is about, and what it answers. */
 
+import { decisionOf, decisions } from '../../outbox/core/decisions.ts'
+import { shortId } from '../../outbox/core/review-labels.ts'
 import type {
   BatchDecisionReport,
+  DecisionName,
   DecisionReport,
   NotReverted,
   Operation,
+  OutboxDecision,
+  OutboxFilter,
   RevertReport,
   ReviewOutcome,
   SelectionMismatch,
   WritebackStatus,
-} from '../../outbox/outbox.ts'
-import {
-  type DecisionName,
-  decisionOf,
-  decisions,
-  type OutboxDecision,
-  type OutboxFilter,
-  shortId,
 } from '../../outbox/outbox.ts'
 import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'

@@ -1,15 +1,9 @@
 /** Which decisions the person who looks at a page may make, about a batch or a write-back as it is now. Pure. */
 
 import { hasRole, type Role, type Viewer } from '../../config/roles.ts'
-import type { BatchReport, NamedEntry } from '../../outbox/outbox.ts'
-import {
-  changedStatuses,
-  type DecisionName,
-  decisionNames,
-  decisions,
-  presentStatuses,
-  type WritebackStatus,
-} from '../../outbox/outbox.ts'
+import { changedStatuses, decisionNames, decisions } from '../../outbox/core/decisions.ts'
+import { presentStatuses } from '../../outbox/core/state.ts'
+import type { BatchReport, DecisionName, NamedEntry, WritebackStatus } from '../../outbox/outbox.ts'
 
 /** `createdBy`: of all of them; null = not known, or several people. `isByIds`: not a whole batch. */
 export type DecisionSubject = {

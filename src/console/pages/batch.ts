@@ -1,8 +1,9 @@
 /** One batch: what it would do, how far it is, and what can be decided about it. */
 import { readBatch } from '../../app/batches.ts'
 import { findOpenGrace } from '../../app/outbox.ts'
-import type { BatchReport, DecisionName } from '../../outbox/outbox.ts'
-import { describeDeviation, outcomeLabels, type ReviewOutcome, reviewOutcomes } from '../../outbox/outbox.ts'
+import { reviewOutcomes } from '../../outbox/core/review.ts'
+import { describeDeviation, outcomeLabels } from '../../outbox/core/review-labels.ts'
+import type { BatchReport, DecisionName, ReviewOutcome } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'

@@ -1,7 +1,7 @@
 /** Pages for those who answer: who waits, one conversation with its thread, one visitor, and search. */
 
-import { parseSearch } from '../../analytics/analytics.ts'
-import { operationTypes } from '../../outbox/outbox.ts'
+import { parseSearch } from '../../analytics/core/search-words.ts'
+import { operationTypes } from '../../outbox/core/operations.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'

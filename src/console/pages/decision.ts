@@ -1,17 +1,10 @@
 /** The pages of a decision: before it, exactly what it is about; afterwards, what it did not do, or what has changed. */
 import { readSlotLimits } from '../../app/request-budgets.ts'
-import {
-  type DecisionName,
-  decisions,
-  describeTerms,
-  estimateBatchMs,
-  isDecision,
-  type Operation,
-  operations,
-  operationTypes,
-  type RevertReport,
-  type SelectionMismatch,
-} from '../../outbox/outbox.ts'
+import { estimateBatchMs } from '../../outbox/core/batches.ts'
+import { decisions, isDecision } from '../../outbox/core/decisions.ts'
+import { operations, operationTypes } from '../../outbox/core/operations.ts'
+import { describeTerms } from '../../outbox/core/review-labels.ts'
+import type { DecisionName, Operation, RevertReport, SelectionMismatch } from '../../outbox/outbox.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'

@@ -1,7 +1,8 @@
 /** Importing a file of write-backs as a draft batch: the form, and what is wrong with the file. */
 
-import type { RejectedImport } from '../../outbox/outbox.ts'
-import { formatRows, type MistakeKind, mistakeText, operations, operationTypes } from '../../outbox/outbox.ts'
+import { operations, operationTypes } from '../../outbox/core/operations.ts'
+import { formatRows, mistakeText } from '../../outbox/core/request-mistake.ts'
+import type { MistakeKind, RejectedImport } from '../../outbox/outbox.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'

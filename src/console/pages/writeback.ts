@@ -1,7 +1,8 @@
 /** One write-back: what it sends, where it stands, its history; an uncertain one beside the thread. */
 import { findOpenGrace, readWriteback } from '../../app/outbox.ts'
+import { operationTypes } from '../../outbox/core/operations.ts'
+import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
-import { describeVerdict, operationTypes } from '../../outbox/outbox.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { facts, linkTo, section, table } from '../blocks.ts'

@@ -1,15 +1,17 @@
 /** Write-backs: the batches, newest first, or all rows with one status; and rows that have not left, of which some can be picked. */
 import { hasRole } from '../../config/roles.ts'
 import type { Cell } from '../../document/table.ts'
-import type { DecisionName, NamedEntry, Outbox, OutboxFilter, ReviewOutcome } from '../../outbox/outbox.ts'
-import {
-  describeRequest,
-  operationTypes,
-  outcomeLabels,
-  reviewActions,
-  type StatusCounts,
-  type WritebackStatus,
-  writebackStatuses,
+import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
+import { describeRequest, outcomeLabels } from '../../outbox/core/review-labels.ts'
+import { writebackStatuses } from '../../outbox/core/state.ts'
+import type {
+  DecisionName,
+  NamedEntry,
+  Outbox,
+  OutboxFilter,
+  ReviewOutcome,
+  StatusCounts,
+  WritebackStatus,
 } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'

@@ -1,7 +1,9 @@
 /** Decisions: a form that is posted, checked against role and state, made, written to the audit log, and answered by a page. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Viewer } from '../../config/roles.ts'
-import { type DecisionName, decisions, isDecision, type NewAuditEvent, presentStatuses } from '../../outbox/outbox.ts'
+import { decisions, isDecision } from '../../outbox/core/decisions.ts'
+import { presentStatuses } from '../../outbox/core/state.ts'
+import type { DecisionName, NewAuditEvent } from '../../outbox/outbox.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'

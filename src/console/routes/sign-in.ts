@@ -1,6 +1,6 @@
 /** Signing in and out: by name and token, or by a one-time link, which a person confirms so that no preview uses it up. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { tooManyText } from '../../http/http.ts'
+import { tooManyText } from '../../http/auth.ts'
 import { html, nothing } from '../../values/html.ts'
 import type { Page } from '../layout.ts'
 import { cookieName } from './admit.ts'

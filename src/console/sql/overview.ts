@@ -1,12 +1,10 @@
 /** What the overview of a project says. */
 import { sql } from 'kysely'
-import {
-  countBlockedLanes,
-  countWritebacks,
-  listFailures,
-  readProjectIncidents,
-} from '../../maintenance/maintenance.ts'
-import { estimateDifferences, listFinishedAudits, pooledMs } from '../../mirror/mirror.ts'
+import { readProjectIncidents } from '../../maintenance/sql/projects.ts'
+import { countBlockedLanes, countWritebacks } from '../../maintenance/sql/status.ts'
+import { listFailures } from '../../maintenance/sql/workers.ts'
+import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
+import { listFinishedAudits } from '../../mirror/sql/audits.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { isWaiting } from './conversations.ts'

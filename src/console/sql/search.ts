@@ -1,6 +1,8 @@
 /** Search: an id leads to its thing, else people by name and address, and conversations by their words. */
 import { type RawBuilder, sql } from 'kysely'
-import { countWaitingConversations, hasWord, parseSearch, type SearchQuery } from '../../analytics/analytics.ts'
+import type { SearchQuery } from '../../analytics/analytics.ts'
+import { hasWord, parseSearch } from '../../analytics/core/search-words.ts'
+import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ConversationRow } from './conversations.ts'

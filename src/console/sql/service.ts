@@ -1,6 +1,6 @@
 /** What the service turned out to do. */
 import { sql } from 'kysely'
-import { readBehaviours } from '../../maintenance/maintenance.ts'
+import { readBehaviours } from '../../maintenance/sql/status.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 

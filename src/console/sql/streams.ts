@@ -8,9 +8,10 @@ import {
   streamNames,
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
-import { failedStream, listFailures } from '../../maintenance/maintenance.ts'
+import { failedStream } from '../../maintenance/core/job-failure.ts'
+import { listFailures } from '../../maintenance/sql/workers.ts'
 import type { GapReport } from '../../mirror/mirror.ts'
-import { countPendingParents } from '../../mirror/mirror.ts'
+import { countPendingParents } from '../../mirror/sql/pending-children.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { heartbeatTimeoutMs } from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

@@ -1,6 +1,6 @@
 /** What an export reads and reports: objects of the warehouse, found by name or pattern, and which columns and rows of them. Pure. */
 
-import { parseDate } from '../../analytics/analytics.ts'
+import { parseDate } from '../../analytics/core/report-period.ts'
 import { nearestNames } from '../../values/nearest-names.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type Ms, parseTime, rfc3339 } from '../../values/time.ts'

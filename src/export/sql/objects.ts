@@ -6,7 +6,7 @@ import { searchIndexTable } from '../../../schema/console-tables.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
 import type { AnalyticsView } from '../../analytics/analytics.ts'
-import { analyticsViews } from '../../analytics/analytics.ts'
+import { analyticsViews } from '../../analytics/views/all-views.ts'
 import type { LocalReads } from '../../warehouse/connection-pool.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/selection.ts'
 

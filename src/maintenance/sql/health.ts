@@ -1,7 +1,7 @@
 /** The health of every project's mirror in numbers, measured repeatedly while the worker runs. */
 import { sql } from 'kysely'
 import type { ChildStreamName, StreamName } from '../../../schema/stream-specs.ts'
-import { countAllPending } from '../../mirror/mirror.ts'
+import { countAllPending } from '../../mirror/sql/pending-children.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'

@@ -2,23 +2,17 @@
 import { sql } from 'kysely'
 import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
-import { countWaitingConversations } from '../../analytics/analytics.ts'
-import type { GapReport } from '../../mirror/mirror.ts'
-import {
-  clockOffsetCursor,
-  countFutureRows,
-  countPendingParents,
-  countRows,
-  countToShow,
-  estimateDifferences,
-  findLockHolder,
-  listFinishedAudits,
-  pooledMs,
-  type RowCount,
-  readCursor,
-  readRowCounts,
-} from '../../mirror/mirror.ts'
-import { effectiveStatus } from '../../outbox/outbox.ts'
+import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
+import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
+import { clockOffsetCursor } from '../../mirror/core/mirror.ts'
+import type { GapReport, RowCount } from '../../mirror/mirror.ts'
+import { listFinishedAudits } from '../../mirror/sql/audits.ts'
+import { countPendingParents } from '../../mirror/sql/pending-children.ts'
+import { countFutureRows } from '../../mirror/sql/reader.ts'
+import { countRows, countToShow, readRowCounts } from '../../mirror/sql/row-counts.ts'
+import { findLockHolder } from '../../mirror/sql/stream-locks.ts'
+import { readCursor } from '../../mirror/sql/sync-state.ts'
+import { effectiveStatus } from '../../outbox/sql/row.ts'
 import { estimateRequestsMs, steadyLimits } from '../../service/core/estimate.ts'
 import { type BudgetPolicy, decodeMargins } from '../../service/core/margin.ts'
 import { countRecentRequests } from '../../service/sql/request-counts.ts'

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { type ChildStreamName, isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
 import type { StreamReport } from '../../mirror/mirror.ts'
-import { countAllPending, listPendingStreams } from '../../mirror/mirror.ts'
+import { countAllPending, listPendingStreams } from '../../mirror/sql/pending-children.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'

@@ -1,17 +1,11 @@
 /** Reads the messages of a conversation from the service. */
 import type { MirrorRow } from '../../../schema/row.ts'
-import {
-  allTime,
-  conversations,
-  decodeProfile,
-  documentedPageSizes,
-  type MessageSide,
-  messages,
-  type PagingProfile,
-  readList,
-  type TimeRange,
-  toMessageSide,
-} from '../../mirror/mirror.ts'
+import { toMessageSide } from '../../mirror/core/message-fields.ts'
+import { decodeProfile, documentedPageSizes } from '../../mirror/core/pagination/paging-profile.ts'
+import { allTime } from '../../mirror/core/pagination/pending-ranges.ts'
+import type { MessageSide, PagingProfile, TimeRange } from '../../mirror/mirror.ts'
+import { conversations, messages } from '../../mirror/streams/all-streams.ts'
+import { readList } from '../../mirror/sync/pages.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { type EpochMs, type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'

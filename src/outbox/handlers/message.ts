@@ -4,7 +4,8 @@
  */
 
 import { createHash } from 'node:crypto'
-import { findKey, messages } from '../../mirror/mirror.ts'
+import { findKey } from '../../mirror/core/item-fields.ts'
+import { messages } from '../../mirror/streams/all-streams.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'

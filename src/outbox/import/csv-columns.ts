@@ -5,7 +5,7 @@
  */
 
 import { targetKinds } from '../../../schema/operation-specs.ts'
-import { byteOrderMark, formulaStart, toCsvLine } from '../../export/export.ts'
+import { byteOrderMark, formulaStart, toCsvLine } from '../../export/writers/csv-writer.ts'
 import type { RequestField } from '../core/field-kinds.ts'
 import { operationTypes } from '../core/operations.ts'
 import { commonFields, commonNames, commonValue, type WritebackRequest } from '../core/writeback-request.ts'

@@ -3,7 +3,9 @@
  * imported file: the spreadsheet that saved that opens this as well. Corrected, it can be imported as it is.
  */
 import { realpath } from 'node:fs/promises'
-import { byteOrderMark, createOutputFile, type OutputFile, quoteCsvCell } from '../../export/export.ts'
+import type { OutputFile } from '../../export/export.ts'
+import { createOutputFile } from '../../export/output-file.ts'
+import { byteOrderMark, quoteCsvCell } from '../../export/writers/csv-writer.ts'
 import type { Json } from '../../values/json.ts'
 import { asJsonObject, stringifyJson, tryParseJson } from '../../values/json.ts'
 import { UserError } from '../../values/user-error.ts'

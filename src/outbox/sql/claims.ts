@@ -4,7 +4,7 @@
  * that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
-import { recordBehaviours } from '../../mirror/mirror.ts'
+import { recordBehaviours } from '../../mirror/sql/sync-state.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { forUpdate } from '../../warehouse/dialect.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'

@@ -1,6 +1,6 @@
 /** What an import asks about its rows before it queues them. */
 import { type RawBuilder, sql } from 'kysely'
-import { teamSenderTypes } from '../../mirror/mirror.ts'
+import { teamSenderTypes } from '../../mirror/core/message-fields.ts'
 import { inAnyCase, listParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

@@ -1,6 +1,6 @@
 /** The outbox (the queue of write-backs) of one project, for its sender and for people. Every write is durable when it returns. */
 
-import { readBehaviours, recordBehaviours } from '../../mirror/mirror.ts'
+import { readBehaviours, recordBehaviours } from '../../mirror/sql/sync-state.ts'
 import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import {
   countAhead,

@@ -1,6 +1,6 @@
 /** Reads a batch by conversation and visitor, with what the mirror shows of each, so that it can be taken back. */
 import { sql } from 'kysely'
-import { toMessageSide } from '../../mirror/mirror.ts'
+import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

@@ -1,6 +1,6 @@
 /** What a review must know about each row besides the row itself, read from the mirror and the queue. */
 import { type RawBuilder, sql } from 'kysely'
-import { teamSenderTypes, toMessageSide } from '../../mirror/mirror.ts'
+import { teamSenderTypes, toMessageSide } from '../../mirror/core/message-fields.ts'
 import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
