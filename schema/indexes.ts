@@ -31,6 +31,7 @@ export const indexes = [
   'conversations_open on conversations (project_id, last_message_at) where handled_at is null',
   `conversations_waiting on conversations (project_id, waiting_since)
       where waiting_since is not null and handled_at is null and deleted_at is null`,
+  'facts_waiting on fct_conversation (project_id, waiting_since) where waiting_since is not null',
   'visitors_by_email on visitors (project_id, email)',
   'metrics_by_name on analytics_metrics (metric, project_id, window_from)',
   'changes_by_conversation on conversation_changes (project_id, conversation_id)',

@@ -60,7 +60,7 @@ export const mirrorTables = {
       handled_at: ['time?', 'when it was marked handled; null = open work'],
       waiting_since: [
         'time?',
-        'since when the visitor has been waiting for an answer; null = the visitor is not waiting',
+        'since when the visitor waits, by the service, which does not document when it changes; ours: report_open',
       ],
       assigned_agent_id: ['text?', 'the agent to whom it is assigned'],
       origin: ['text?', 'how it started: visitor_initiated or another value'],

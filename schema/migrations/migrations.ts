@@ -99,6 +99,7 @@ const sinceReleased: Readonly<Record<string, Migration>> = {
   '0033_repeated_activity': { after: joinRepeatedActivity },
   '0034_field_paths': { after: escapeFieldPaths },
   '0035_changed_approvals': {},
+  '0036_waiting_facts': {},
 }
 
 /** Those of operations have no step: checks are made anew whenever they differ. */

@@ -4,14 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { launchBrowser } from '../support/browser.ts'
-import { commit, conversation, message, timeAt } from '../warehouse/row-fixtures.ts'
+import { commit, conversation, message } from '../warehouse/row-fixtures.ts'
 import { openPage } from './open-page.ts'
-import { startConsole, useConsole } from './routes/console-server.ts'
+import { letWait, startConsole, useConsole } from './routes/console-server.ts'
 
-const waiting = (id: string) => conversation(id, { waiting_since: timeAt(5) })
 async function fill(warehouse: Warehouse, project: ProjectConfig) {
   const main = warehouse.mirror('main')
-  await main.commit(commit('conversations', [waiting('c1')]))
+  await main.commit(commit('conversations', [conversation('c1')]))
   await main.commit(commit('messages', [message('c1', 1, { sender_type: 'visitor', content: 'Where is the parcel?' })]))
   await warehouse.facts('main', project).refresh()
 }
@@ -43,7 +42,7 @@ test('eight tabs are open at once, and the numbers of all of them change', async
   const page = await openPage(browser, console, 'vera')
   const tabs = [page, ...(await Promise.all(Array.from({ length: 7 }, () => page.context().newPage())))]
   for (const tab of tabs) await tab.goto(`${console.address}/console/p/main`)
-  await console.warehouse.mirror('main').commit(commit('conversations', [waiting('c2')]))
+  await letWait(console.warehouse, console.project, 'c2')
   for (const tab of tabs) await tab.locator('[data-live="waiting"]', { hasText: '2' }).waitFor()
   expect(page.violations).toEqual([])
 })

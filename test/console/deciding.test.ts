@@ -13,7 +13,7 @@ const [first, second] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-
 
 async function fill({ mirror, query, outbox }: Warehouse) {
   const main = mirror('main')
-  const talks = [first, second].map((id) => conversation(id, { visitor_id: 'v1', waiting_since: timeAt(5) }))
+  const talks = [first, second].map((id) => conversation(id, { visitor_id: 'v1' }))
   await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
   await main.commit(commit('conversations', talks))
   await main.commit(commit('messages', [message(first, 1, { sender_type: 'visitor', content: 'Where is it?' })]))

@@ -38,7 +38,9 @@ export async function fillHostile(
   await main.commit(
     commit(
       'messages',
-      attacks.map((content, n) => message('c1', n + 1, { content, sender_display_name: attack })),
+      attacks.map((content, n) =>
+        message('c1', n + 1, { content, sender_type: 'visitor', sender_display_name: attack }),
+      ),
     ),
   )
   await main.commit(commit('conversations', [conversation('c1', { ...columns, origin: `${attack} again` })]))

@@ -61,7 +61,7 @@ describe('the overview says', () => {
       writebacks: {},
       heldLanes: 0,
     },
-    waiting: { count: 0, since: null },
+    waiting: { count: 0, since: null, isDerived: true },
     budget: { limit: 600, from: now - 3_600_000, to: now, stepMs: 60_000, bars: [], pauses: [] },
     runs: [],
     ...over,
@@ -120,7 +120,7 @@ describe('the overview says', () => {
   })
 
   test('a count up to a limit', () => {
-    expect(said({ waiting: { count: 1001, since: ago(7300) } })).toContain(
+    expect(said({ waiting: { count: 1001, since: ago(7300), isDerived: true } })).toContain(
       'clock: more than 1,000 conversations wait for an answer, the longest for 2 h.',
     )
     expect(liveTexts(data({ gaps: 7 }), now)).toMatchObject({ gaps: '7', waiting: '0', oldestRead: '4 min' })

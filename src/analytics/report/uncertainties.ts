@@ -17,6 +17,7 @@ export function findUncertainties(data: ReportData): Uncertainty[] {
     ofThePeriod(data),
     ...streams.flatMap(ofAStream),
     ofTheCalls(data),
+    { 'waiting differs': data.serviceDifference ?? false },
     ...current.targets.map(({ name, open }) => {
       const verbs = open === 1 ? 'is not answered yet, and counts' : 'are not answered yet, and count'
       const text = `${pluralize(open, 'wait')} of the target ${name} ${verbs} as neither met nor missed.`

@@ -75,9 +75,11 @@ export function backlogSection({ backlog, days, waitingNow: { open, waiting, lon
   const now = `Now ${formatCount(open)} open, ${formatCount(waiting)} waiting for an answer.`
   const waitingTable = {
     caption: waiting > longest.length ? `The ${longest.length} who wait longest` : 'Who is waiting now',
-    columns: columns(['Visitor', 'Conversation', 'Agent', 'Since'], ['Waits for']),
-    rows: longest.map(({ conversationId, visitorName, agent, waitingSince, waitingSeconds }) => [
-      ...[visitorName ?? '–', conversationId, agent ?? '–', waitingSince, formatValue(waitingSeconds, 'seconds')],
+    columns: columns(['Visitor', 'Conversation', 'Agent', 'Since', 'By the service'], ['Waits for']),
+    rows: longest.map(({ conversationId, visitorName, agent, waitingSince, waitingSeconds, serviceWaitingSince }) => [
+      ...[visitorName ?? '–', conversationId, agent ?? '–', waitingSince],
+      serviceWaitingSince === waitingSince ? 'the same' : (serviceWaitingSince ?? 'not waiting'),
+      formatValue(waitingSeconds, 'seconds'),
     ]),
   }
   return section('Backlog', table, backlogByDay(days), now, ...(longest.length === 0 ? [] : [waitingTable]))

@@ -73,8 +73,14 @@ export function fingerprintsOf({ timeZone, analytics, search = true }: FactsSett
   return { facts, all: `${facts} ${hashOf(JSON.stringify([targets, calls, personalData]))}` }
 }
 
+/** No rebuild is under way, nor the first derivation still to come: what changed since is of the last sync only. */
+export async function isDerived(context: ProjectDb): Promise<boolean> {
+  const state = await readFactsState(context)
+  return state !== null && state.fingerprint !== '' && state.rebuild === null
+}
+
 /** The conversations that changed, and those that a rebuild has not reached, each once; `isRebuild`: one is under way. */
-export async function countWaitingConversations(context: ProjectDb) {
+export async function countPendingConversations(context: ProjectDb) {
   const { db, project } = context
   const state = await readFactsState(context)
   // Stored by a version without facts: the next refresh begins a rebuild.

@@ -14,7 +14,7 @@ import { availabilityFacts } from './availability-facts.ts'
 import { conversationFacts } from './conversation-facts.ts'
 import type { FactDerivation, FactSource } from './fact-rows.ts'
 import {
-  countWaitingConversations,
+  countPendingConversations,
   createFactsState,
   type FactsSettings,
   factsVersion,
@@ -108,7 +108,7 @@ async function deriveAll(work: Work, { signal, onProgress }: FactsOptions) {
     if (step.kind !== 'conversation') continue
     conversations += step.ids.length
     if (onProgress === undefined) continue
-    onProgress(conversations, (await countWaitingConversations(work)).conversations)
+    onProgress(conversations, (await countPendingConversations(work)).conversations)
   }
   return { conversations, isComplete: false }
 }

@@ -13,6 +13,7 @@ import { inSnapshot, type SnapshotReader } from '../../warehouse/transactions.ts
 import type { DateRange, ReportPeriod } from '../core/report-period.ts'
 import { percentilesOf } from '../views/by-windows.ts'
 import { completeWaits } from '../views/waits.ts'
+import { describeDifference, serviceDifference } from './waiting.ts'
 
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>
 export type PeriodData = Awaited<ReturnType<typeof readPeriodData>>
@@ -68,6 +69,8 @@ export type OpenQueue = {
     readonly agent: string | null
     readonly waitingSince: string
     readonly waitingSeconds: Seconds
+    /** Null: it does not wait by the service's own field. */
+    readonly serviceWaitingSince: string | null
   }[]
 }
 
@@ -131,7 +134,8 @@ export function readReportData(
     const queue: OpenQueue = {
       ...(counts ?? { open: 0, waiting: 0 }),
       longest: await read(sql<OpenQueue['longest'][number]>`
-        select ${columns('o.conversation_id o.visitor_name o.waiting_since o.waiting_seconds')},
+        select
+          ${columns('o.conversation_id o.visitor_name o.waiting_since o.waiting_seconds o.service_waiting_since')},
           coalesce(a.likely_name, o.assigned_agent_id) as agent
         from report_open o left join dim_agent a on a.project_id = o.project_id and a.agent_id = o.assigned_agent_id
         where o.project_id = ${project} and o.waiting_since is not null
@@ -159,6 +163,7 @@ export function readReportData(
         where w.project_id = ${project} and w.started_date ${within}
         group by d.weekday, w.started_hour order by d.weekday, w.started_hour`),
       queue,
+      serviceDifference: (await read(serviceDifference(project))).map(describeDifference)[0] ?? null,
       rollup: await read(sql<RollupRow>`
         select metric, max(definition) as definition, ${daysOf('equal')} as equal, ${daysOf('different')} as different,
           ${daysOf('not final')} as "notFinal", ${daysOf('not compared')} as "notCompared",

@@ -79,7 +79,7 @@ export const conversationViews = {
   report_open: queryView({
     note: 'Every open conversation: who waits, since when, and who wrote last.',
     caveat:
-      'As of the last sync: see dim_project.as_of. waiting_since is our own; the service’s is conversations.waiting_since.',
+      'As of the last sync: see dim_project.as_of. waiting_since is derived from the messages; what the service says may differ.',
     key: {
       project_id: [projectId, 'c.project_id'],
       conversation_id: [kind.key('the conversation'), 'c.conversation_id'],
@@ -109,9 +109,14 @@ export const conversationViews = {
       ],
       ...columnsFrom('c', 'fct_conversation', 'last_utterance_by', 'last_utterance_at', 'first_human_at'),
       ...columnsFrom('c', 'fct_conversation', 'human_messages'),
+      service_waiting_since: [
+        orNull.time('waiting_since as the service says it, without documenting when it changes'),
+        'm.waiting_since',
+      ],
     },
     from: `fct_conversation c
     left join facts_state s on s.project_id = c.project_id
+    left join conversations m on m.project_id = c.project_id and m.id = c.conversation_id
     left join visitors v on v.project_id = c.project_id and v.id = c.visitor_id and v.deleted_at is null
     where c.is_open`,
   }),

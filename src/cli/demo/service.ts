@@ -71,11 +71,9 @@ export const rowCountQuery: DemoQuery = {
 export const demoQueries: readonly DemoQuery[] = [
   {
     title: 'Who waits for an answer, and for how long',
-    sql: `select v.name, c.waiting_since,
-       round((julianday('now') - julianday(c.waiting_since)) * 24, 1) as hours
-from conversations c left join visitors v on v.id = c.visitor_id
-where c.handled_at is null and c.waiting_since is not null and c.deleted_at is null
-order by c.waiting_since limit 5`,
+    sql: `select visitor_name as name, waiting_since, round(waiting_seconds / 3600.0, 1) as hours
+from report_open where waiting_since is not null
+order by waiting_since limit 5`,
   },
   {
     title: 'Messages a day',
@@ -122,13 +120,13 @@ from discovered_fields order by stream, path limit 8`,
 /** Replies to those who wait longest, then the flag: in this order, because both target the same conversation. */
 export const enqueueStatements: readonly string[] = [
   `insert into writebacks (operation, conversation_id, payload)
-select 'message', id, '{"content": "Thank you for waiting: it is solved.", "sender_name": "Robin"}'
-from conversations where waiting_since is not null order by waiting_since limit 3`,
+select 'message', conversation_id, '{"content": "Thank you for waiting: it is solved.", "sender_name": "Robin"}'
+from report_open where waiting_since is not null order by waiting_since limit 3`,
   `insert into writebacks (operation, conversation_id, payload)
 select 'handled', conversation_id, '{"handled": true}' from writebacks where operation = 'message'`,
   `insert into writebacks (operation, visitor_id, payload)
 select 'note', visitor_id, '{"content": "Waited long."}'
-from conversations where waiting_since is not null order by waiting_since limit 1`,
+from report_open where waiting_since is not null order by waiting_since limit 1`,
 ]
 
 /** The service performs the second reply, but the connection breaks before its response. */

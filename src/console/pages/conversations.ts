@@ -27,7 +27,7 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   const after = query('after')
   const isCursor = after !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+$/.test(after)
   const filter = { minAgeMs, isUnassigned, after: isCursor ? after : null }
-  const { rows, buckets, next } = visibleTo(frame, await readWaiting(db, filter, frame.now))
+  const { rows, buckets, next, difference, pending } = visibleTo(frame, await readWaiting(db, filter, frame.now))
   const address = (age: Ms, unassigned: boolean, from: string | null = null) =>
     withQuery(addressOf(frame, 'waiting'), {
       older: age === 0 ? null : String(age / 1000),
@@ -46,25 +46,36 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   }))
   const waiting = table(
     'Conversations that wait for an answer, the longest first',
-    ['#Waits for', 'Visitor', 'Last words', 'Assigned', 'Since'],
-    rows.map(({ id, since, name, email, lastWords, agent }) => [
+    ['#Waits for', 'Visitor', 'Last words', 'Assigned', 'Since', ...(difference === null ? [] : ['By the service'])],
+    rows.map(({ id, since, name, email, lastWords, agent, sinceByService }) => [
       roughly(frame.now - Date.parse(since)),
       linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id)),
       shortened(lastWords, 140),
       foreignText(agent),
       timeOf(since, frame),
+      ...(difference === null ? [] : [sinceByService === since ? 'the same' : waitingByService(sinceByService, frame)]),
     ]),
     'Nobody waits for an answer.',
   )
+  const notes = [difference, pending === 0 ? null : pendingNote(pending)].filter((note) => note !== null)
   const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}${waiting}
+<p class="faint">A visitor waits from the first message without an answer, until an answer or a handling. ${notes.join(' ')}</p>
 ${older(next === null ? null : address(minAgeMs, isUnassigned, next), 'Shorter waits')}`
   return { title: 'Waiting', section: 'Waiting', content }
+}
+
+function waitingByService(since: string | null, frame: ProjectFrame): Html {
+  return since === null ? html`not waiting` : timeOf(since, frame)
+}
+
+function pendingNote(count: number): string {
+  return `Up to ${formatCount(count)} conversations have changed and follow after the next sync.`
 }
 
 export async function showConversation({ db, frame, id, query }: ScreenRequest): Promise<Page | null> {
   const data = visibleTo(frame, await readConversation(db, id, query('before')))
   if (data === null) return null
-  const { visitorId, name, email, isComplete, deletedAt, writebacks } = data
+  const { visitorId, name, email, waitingSince, sinceByService, isComplete, deletedAt, writebacks } = data
   const address = addressOf(frame, 'conversations', data.id)
   const visitor =
     visitorId === null
@@ -83,7 +94,8 @@ ${facts([
   ['Visitor', visitor],
   ['E-mail', foreignText(email)],
   ['Status', data.handledAt === null ? 'open' : html`handled ${ago(data.handledAt, frame)}`],
-  ['Waits for an answer since', timeOf(data.waitingSince, frame)],
+  ['Waits for an answer since', timeOf(waitingSince, frame)],
+  ...(sinceByService === waitingSince ? [] : [['… by the service', waitingByService(sinceByService, frame)] as const]),
   ['Assigned to', foreignText(data.agent)],
   ['Started', timeOf(data.createdAt, frame)],
   ['Origin', foreignText(data.origin)],
@@ -157,7 +169,7 @@ function results({ people, conversations, next, missing }: Found, query: string,
       foreignText(email),
     ]),
   )
-  const note = html`<p class="faint">Up to ${formatCount(missing)} conversations have changed and can be searched after the next sync.</p>`
+  const note = html`<p class="faint">${pendingNote(missing)}</p>`
   return html`${people.length === 0 ? nothing : section('Visitors', persons)}
 ${section('Conversations', html`${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}`)}
 ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`

@@ -153,7 +153,9 @@ function auditSentences({ audits }: OverviewData): Sentence[] {
 }
 
 function waitingSentence(data: OverviewData, frame: ProjectFrame): Sentence {
-  const { count } = data.waiting
+  const { count, isDerived } = data.waiting
+  if (!isDerived && count === 0)
+    return { kind: 'clock', text: html`Who waits for an answer is known after the next sync.` }
   if (count === 0) return { kind: 'fine', text: html`Nobody waits for an answer.` }
   const text = html`<b>${number('waiting', data, frame)}</b> ${noun(count, 'conversation')} ${count === 1 ? 'waits' : 'wait'} for an answer, the longest for <b>${number('waitingFor', data, frame)}</b>.`
   return { kind: 'clock', text, link: { to: addressOf(frame, 'waiting'), label: 'Waiting' } }

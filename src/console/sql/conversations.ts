@@ -1,11 +1,10 @@
 /** Who waits for an answer, one conversation with its thread, and one visitor with conversations and activity. */
 import { sql } from 'kysely'
+import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
+import { describeDifference, serviceDifference, waitingNow } from '../../analytics/sql/waiting.ts'
 import type { Operation, WritebackStatus } from '../../outbox/outbox.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-
-/** The condition of the index `conversations_waiting`. */
-export const isWaiting = sql`waiting_since is not null and handled_at is null and deleted_at is null`
 
 type WaitingFilter = {
   /** Who waits for at least that long. */
@@ -16,7 +15,9 @@ type WaitingFilter = {
   readonly after: string | null
 }
 
-type WaitingRow = Record<'id' | 'since', string> & Record<'name' | 'email' | 'lastWords' | 'agent', string | null>
+/** `sinceByService`: null = it does not wait by the service's own field. */
+type WaitingRow = Record<'id' | 'since', string> &
+  Record<'name' | 'email' | 'lastWords' | 'agent' | 'sinceByService', string | null>
 
 const pageRows = 50
 
@@ -28,21 +29,30 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
   // From an address, so perhaps a day that no calendar has, which Postgres refuses.
   const sinceSeconds = parseTime(since) ?? -1
   const start =
-    sinceSeconds < 0 ? sql`true` : sql`(waiting_since, id) > (${typed('time', rfc3339(sinceSeconds))}, ${id})`
+    sinceSeconds < 0
+      ? sql`true`
+      : sql`(waiting_since, conversation_id) > (${typed('time', rfc3339(sinceSeconds))}, ${id})`
   const { rows } = await sql<WaitingRow>`
-    select found.id, found.waiting_since as since, visitors.name, visitors.email, found.assigned_agent_id as agent,
+    select found.id, found.since, visitors.name, visitors.email, found.agent, found."sinceByService",
       (select content from messages where project_id = ${project} and conversation_id = found.id and kind = 'utterance'
         and deleted_at is null order by id desc limit 1) as "lastWords"
-    from (select id, waiting_since, visitor_id, assigned_agent_id from conversations
-      where project_id = ${project} and ${isWaiting} and waiting_since <= ${latest} and ${start}
+    from (select conversation_id as id, waiting_since as since, visitor_id, assigned_agent_id as agent,
+        service_waiting_since as "sinceByService" from ${waitingNow} and project_id = ${project}
+        and waiting_since <= ${latest} and ${start}
         and ${filter.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
-      order by waiting_since, id limit ${pageRows + 1}) as found
+      order by waiting_since, conversation_id limit ${pageRows + 1}) as found
       left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
-    order by found.waiting_since, found.id`.execute(db)
+    order by found.since, found.id`.execute(db)
+  const differences = await serviceDifference(project).execute(db)
   const shown = rows.slice(0, pageRows)
   const last = rows.length > pageRows ? shown.at(-1) : undefined
   const next = last === undefined ? null : `${last.since} ${last.id}`
-  return { rows: shown, next, buckets: await countByAge(context, now) }
+  return {
+    ...{ rows: shown, next, buckets: await countByAge(context, now) },
+    difference: differences.rows.map(describeDifference)[0] ?? null,
+    /** Conversations that changed and are not derived yet. */
+    pending: (await countPendingConversations(context)).conversations,
+  }
 }
 
 const waitingAges: readonly Ms[] = [0, 15 * 60_000, 3_600_000, 86_400_000]
@@ -53,7 +63,7 @@ async function countByAge({ db, project, typed }: ProjectDb, now: EpochMs) {
   )
   const named = counts.map((count, index) => sql`${count} as ${sql.ref(`n${index}`)}`)
   const { rows } = await sql<Record<string, number | null>>`
-    select ${sql.join(named)} from conversations where project_id = ${project} and ${isWaiting}`.execute(db)
+    select ${sql.join(named)} from ${waitingNow} and project_id = ${project}`.execute(db)
   return waitingAges.map((minAgeMs, index) => ({ minAgeMs, count: Number(rows[0]?.[`n${index}`] ?? 0) }))
 }
 
@@ -62,7 +72,7 @@ const maxChanges = 100
 
 type StoredConversation = { readonly id: string; readonly isComplete: boolean | null } & Readonly<
   Record<
-    'visitorId' | 'name' | 'email' | 'createdAt' | 'handledAt' | 'waitingSince' | 'agent' | 'origin',
+    'visitorId' | 'name' | 'email' | 'createdAt' | 'handledAt' | 'waitingSince' | 'sinceByService' | 'agent' | 'origin',
     string | null
   >
 > & { readonly deletedAt: string | null }
@@ -77,9 +87,10 @@ export async function readConversation(context: ProjectDb, id: string, before: s
   const { db, project } = context
   const { rows } = await sql<StoredConversation>`
     select c.id, c.visitor_id as "visitorId", visitors.name, visitors.email, c.created_at as "createdAt",
-      c.handled_at as "handledAt", c.waiting_since as "waitingSince", c.assigned_agent_id as agent, c.origin,
-      c.messages_complete as "isComplete", c.deleted_at as "deletedAt"
+      c.handled_at as "handledAt", w.waiting_since as "waitingSince", c.waiting_since as "sinceByService",
+      c.assigned_agent_id as agent, c.origin, c.messages_complete as "isComplete", c.deleted_at as "deletedAt"
     from conversations as c left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
+      left join fct_conversation as w on w.project_id = ${project} and w.conversation_id = c.id
     where c.project_id = ${project} and c.id = ${id}`.execute(db)
   const [conversation] = rows
   if (conversation === undefined) return null

@@ -1,5 +1,7 @@
 /** What the overview of a project says. */
 import { sql } from 'kysely'
+import { isDerived } from '../../analytics/sql/facts-state.ts'
+import { waitingNow } from '../../analytics/sql/waiting.ts'
 import { readProjectIncidents } from '../../maintenance/sql/projects.ts'
 import { countBlockedLanes, countWritebacks } from '../../maintenance/sql/status.ts'
 import { listFailures } from '../../maintenance/sql/workers.ts'
@@ -7,7 +9,6 @@ import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
 import { listFinishedAudits } from '../../mirror/sql/audits.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { isWaiting } from './conversations.ts'
 import { listRuns } from './runs.ts'
 
 /** Rows are counted up to this number: more would take longer, and nobody needs the number. */
@@ -21,11 +22,9 @@ export async function readOverview(context: ProjectDb, now: EpochMs) {
     select
       (select count(*) from (select 1 from sync_gaps
         where project_id = ${project} and resolved_at is null limit ${countLimit + 1}) as found) as gaps,
-      (select count(*) from (select 1 from conversations
-        where project_id = ${project} and ${isWaiting} limit ${countLimit + 1}) as found) as waiting,
-      (select min(waiting_since) from conversations where project_id = ${project} and ${isWaiting}) as since`.execute(
-    db,
-  )
+      (select count(*) from (select 1 from ${waitingNow} and project_id = ${project}
+        limit ${countLimit + 1}) as found) as waiting,
+      (select min(waiting_since) from ${waitingNow} and project_id = ${project}) as since`.execute(db)
   const { gaps = 0, waiting = 0, since = null } = rows[0] ?? {}
   return {
     gaps: Number(gaps),
@@ -35,7 +34,8 @@ export async function readOverview(context: ProjectDb, now: EpochMs) {
     failures,
     writebacks: await countWritebacks(context),
     heldLanes: Number(await countBlockedLanes(db, project)),
-    waiting: { count: Number(waiting), since },
+    /** `isDerived`: who waits is known of all conversations. */
+    waiting: { count: Number(waiting), since, isDerived: await isDerived(context) },
     runs: await listRuns(context, null, null, 5),
   }
 }

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SearchQuery } from '../../analytics/analytics.ts'
 import { hasWord, parseSearch } from '../../analytics/core/search-words.ts'
-import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
+import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ConversationRow } from './conversations.ts'
@@ -18,7 +18,7 @@ export async function search(context: ProjectDb, asked: string, before: string |
   if (exact !== null) return exact
   const found = await findConversations(context, parseSearch(text), before)
   /** Conversations that the index does not have yet. */
-  const { conversations: missing } = await countWaitingConversations(context)
+  const { conversations: missing } = await countPendingConversations(context)
   const people = before === null ? await findPeople(context, text) : []
   return { kind: 'found' as const, people, ...found, missing }
 }

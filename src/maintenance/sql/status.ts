@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
-import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
+import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
 import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
 import { clockOffsetCursor } from '../../mirror/core/mirror.ts'
 import type { GapReport, RowCount } from '../../mirror/mirror.ts'
@@ -78,7 +78,7 @@ export async function readStatus(
     paused,
     held,
     gaps: await listGaps(db, project),
-    facts: await countWaitingConversations(context),
+    facts: await countPendingConversations(context),
     audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),

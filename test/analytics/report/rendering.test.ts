@@ -23,6 +23,7 @@ function hostileData(text: string): ReportData {
           agent: text,
           waitingSince: '2026-11-18T08:00:00Z',
           waitingSeconds: 60,
+          serviceWaitingSince: text,
         },
       ],
     },

@@ -38,6 +38,7 @@ export function reportData(over: Partial<ReportData> = {}): ReportData {
     days: [],
     hours: [],
     queue: { open: 0, waiting: 0, longest: [] },
+    serviceDifference: null,
     rollup: [],
     quality: [],
     streams: [],

@@ -7,7 +7,7 @@ import { projectScreens } from '../../../src/console/routes/screens.ts'
 import type { ConsolePerson } from '../../../src/console/routes/session.ts'
 import { createAttempts } from '../../../src/http/auth.ts'
 import { secret } from '../../../src/values/secret.ts'
-import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import { commit, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
 import { cookieOf, formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
 
 const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [conversation('c1')]))
@@ -349,15 +349,17 @@ describe('another page', () => {
 test('a viewer to whom messages are hidden finds conversations by their ids, and reads no word of them', async () => {
   const hidden = person('hal', 'viewer', true)
   const console = await startConsole(
-    async ({ mirror }) => {
+    async ({ mirror, facts }, project) => {
       const main = mirror('main')
       await main.commit(
         commit('visitors', [
           visitor('v1', { plan: 'secret plan' }, { name: 'Secret Name', email: 'secret@x.example' }),
         ]),
       )
-      await main.commit(commit('conversations', [conversation('c1', { visitor_id: 'v1', waiting_since: timeAt(5) })]))
-      await main.commit(commit('messages', [message('c1', 1, { content: 'secret words' })]))
+      await main.commit(commit('conversations', [conversation('c1', { visitor_id: 'v1' })]))
+      const words = { sender_type: 'visitor', content: 'secret words' }
+      await main.commit(commit('messages', [message('c1', 1, words)]))
+      await facts('main', project).refresh()
     },
     { access: { people: () => [hidden, ...people], httpToken: null } },
   )

@@ -12,6 +12,7 @@ import { openHttpServer } from '../../../src/http/server.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { ask, captureLog, type TestRequest, type TestResponse } from '../../http/test-server.ts'
 import { type DatabaseInstance, databases } from '../../support/databases.ts'
+import { commit, conversation, message } from '../../warehouse/row-fixtures.ts'
 
 /** The token of each person is `NAME-token`. */
 export const person = (name: string, role: Role, hidesMessages = false): ConsolePerson => ({
@@ -44,6 +45,24 @@ type Overrides = Partial<Pick<ConsoleOptions, 'access' | 'isReadOnly' | 'now'>> 
 
 /** Puts rows into the mirror. */
 type Fill = (warehouse: Warehouse, project: ProjectConfig) => Promise<unknown>
+
+/** Visitors wrote, and wait for an answer. */
+export async function letWait(warehouse: Warehouse, project: ProjectConfig, ...ids: string[]) {
+  const main = warehouse.mirror('main')
+  await main.commit(
+    commit(
+      'conversations',
+      ids.map((id) => conversation(id)),
+    ),
+  )
+  await main.commit(
+    commit(
+      'messages',
+      ids.map((id) => message(id, 1, { sender_type: 'visitor' })),
+    ),
+  )
+  await warehouse.facts('main', project).refresh()
+}
 
 /** One console for all tests of the file. It has its members when the first of them begins. */
 export function useConsole(fill: Fill): TestConsole {

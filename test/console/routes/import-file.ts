@@ -1,6 +1,6 @@
 /** Conversations to write back to, and files that are imported in the browser. */
 import type { Warehouse } from '../../../src/app/open.ts'
-import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import { commit, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
 import type { TestConsole } from './console-server.ts'
 
 export const targets = Array.from({ length: 60 }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`)
@@ -11,7 +11,7 @@ export async function fillTargets({ mirror }: Warehouse) {
   await main.commit(
     commit(
       'conversations',
-      targets.map((id) => conversation(id, { visitor_id: 'v1', waiting_since: timeAt(5) })),
+      targets.map((id) => conversation(id, { visitor_id: 'v1' })),
     ),
   )
   await main.commit(

@@ -3,13 +3,13 @@ import { get, type ServerResponse } from 'node:http'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
+import type { ProjectConfig } from '../../../src/config/config.ts'
 import { unconfiguredProject } from '../../../src/console/project.ts'
 import { tell } from '../../../src/console/routes/live.ts'
-import { commit, conversation, timeAt } from '../../warehouse/row-fixtures.ts'
-import { ownForm, startConsole } from './console-server.ts'
+import { commit, conversation } from '../../warehouse/row-fixtures.ts'
+import { letWait, ownForm, startConsole } from './console-server.ts'
 
-const waiting = (id: string) => conversation(id, { waiting_since: timeAt(5) })
-const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [waiting('c1')]))
+const fill = (warehouse: Warehouse, project: ProjectConfig) => letWait(warehouse, project, 'c1')
 
 test('the address of the server leads to the console, and the console to its only project', async () => {
   const console = await startConsole(fill)
@@ -70,7 +70,7 @@ test('numbers change on an open page, for all who listen, and open streams do no
     }
   }
   await waitFor(readers[0]!, '"waiting":"1"')
-  await console.warehouse.mirror('main').commit(commit('conversations', [waiting('c2')]))
+  await letWait(console.warehouse, console.project, 'c2')
   for (const reader of readers) await waitFor(reader, '"waiting":"2"')
   await console.close()
   for (const reader of readers) expect(await drained(reader)).toBe(true)

@@ -1,8 +1,10 @@
 /** What the pages for those who answer read, on each database: one mirror that all tests look at. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chooseReportPeriod } from '../../../src/analytics/analytics.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultProject } from '../../../src/config/config.ts'
 import { readConversation, readVisitor, readWaiting } from '../../../src/console/sql/conversations.ts'
+import { readOverview } from '../../../src/console/sql/overview.ts'
 import { search as searchMirror } from '../../../src/console/sql/search.ts'
 import { secret } from '../../../src/values/secret.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
@@ -15,21 +17,24 @@ const settings = defaultProject({
 const now = Date.parse(timeAt(100_000))
 const talkedAt = (id: string, second: number, columns = {}) =>
   conversation(id, { last_message_at: timeAt(second), ...columns })
-const waits = (id: string, since: number, columns = {}) =>
-  talkedAt(id, since, { waiting_since: timeAt(since), ...columns })
+/** The visitor wrote then. What the service says of it is another matter. */
+const asks = (id: string, second: number) =>
+  message(id, 0, { sender_type: 'visitor', created_at: timeAt(second), content: 'asked' })
 const sixty = Array.from({ length: 60 }, (_, n) => `p${n}`)
 
 const conversations = [
-  waits('c1', 5000, { visitor_id: 'v1' }),
-  waits('c2', 50),
-  waits('c3', 99_990, { assigned_agent_id: 'a1' }),
-  waits('c4', 10, { handled_at: timeAt(20) }),
+  talkedAt('c1', 6000, { visitor_id: 'v1', waiting_since: timeAt(6000) }),
+  talkedAt('c2', 50, { waiting_since: timeAt(50) }),
+  talkedAt('c3', 99_990, { assigned_agent_id: 'a1' }),
+  talkedAt('c4', 10, { handled_at: timeAt(20) }),
+  talkedAt('answered', 60, { waiting_since: timeAt(50) }),
   ...[talkedAt('thread', 5), talkedAt('old', 5), talkedAt('new', 9), talkedAt('other', 7), talkedAt('edited', 5)],
   ...sixty.map((id) => talkedAt(id, 5)),
 ]
 const messages = [
-  message('c1', 1, { content: 'first' }),
-  message('c1', 2, { content: 'last' }),
+  ...[asks('c1', 5000), asks('c2', 50), asks('c3', 99_990), asks('c4', 10), asks('answered', 50)],
+  message('c1', 2, { sender_type: 'visitor', created_at: timeAt(6000), content: 'last' }),
+  message('answered', 2, { created_at: timeAt(60) }),
   message('c1', 3, { kind: 'event' }),
   ...Array.from({ length: 203 }, (_, n) => message('thread', n + 1, { content: `text ${n + 1}` })),
   message('thread', 300, { sender_type: 'visitor' }),
@@ -74,13 +79,13 @@ for (const db of databases) {
     }
     const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
 
-    test('who waits longest is first, with their name and last words; handled and deleted ones do not wait', async () => {
+    test('who waits longest is first, with their name and last words; handled and answered ones do not wait', async () => {
       const all = { minAgeMs: 0, isUnassigned: false, after: null }
       const { rows, buckets, next } = await readWaiting(reads, all, now)
       expect(rows.map(({ id, name, lastWords }) => [id, name, lastWords])).toEqual([
-        ['c2', null, null],
+        ['c2', null, 'asked'],
         ['c1', 'Zoë', 'last'],
-        ['c3', null, null],
+        ['c3', null, 'asked'],
       ])
       expect([buckets.map(({ count }) => count), next]).toEqual([[3, 2, 2, 2], null])
       const idsOf = async (filter: Partial<typeof all> | { after: string }) =>
@@ -90,6 +95,42 @@ for (const db of databases) {
       expect(await idsOf({ after: `${timeAt(50)} c2` })).toEqual(['c1', 'c3'])
       for (const since of ['9999-99-99T99:99:99Z', '0000-01-01T00:00:00Z', '2026-02-31T00:00:00Z'])
         expect((await readWaiting(reads, { ...all, after: `${since} c2` }, now)).rows, since).toBeInstanceOf(Array)
+    })
+
+    test('who waits is derived from the messages, everywhere, and what the service says of it stands beside', async () => {
+      const { rows, difference, pending } = await readWaiting(
+        reads,
+        { minAgeMs: 0, isUnassigned: false, after: null },
+        now,
+      )
+      expect(rows.map(({ id, since, sinceByService }) => [id, since, sinceByService])).toEqual([
+        ['c2', timeAt(50), timeAt(50)],
+        ['c1', timeAt(5000), timeAt(6000)],
+        ['c3', timeAt(99_990), null],
+      ])
+      expect([difference, pending]).toEqual([
+        "The service's own field waitingSince differs for 2 of these and has 1 more: when it changes is not documented.",
+        0,
+      ])
+      expect((await readOverview(reads, now)).waiting).toEqual({ count: 3, since: timeAt(50), isDerived: true })
+      expect(await readConversation(reads, 'c1', null)).toMatchObject({
+        ...{ waitingSince: timeAt(5000), sinceByService: timeAt(6000) },
+      })
+      expect(await readConversation(reads, 'answered', null)).toMatchObject({
+        ...{ waitingSince: null, sinceByService: timeAt(50) },
+      })
+      const report = await warehouse.reportData('main', now, (today) => chooseReportPeriod({}, today))
+      expect(report?.queue.longest.map(({ conversationId, waitingSince }) => [conversationId, waitingSince])).toEqual(
+        rows.map(({ id, since }) => [id, since]),
+      )
+      expect([report?.queue.waiting, report?.serviceDifference]).toEqual([3, difference])
+      const exported = await warehouse.query(
+        'select conversation_id, service_waiting_since from report_open where waiting_since is not null order by waiting_since',
+      )
+      expect(exported.map(({ conversation_id }) => conversation_id)).toEqual(rows.map(({ id }) => id))
+      expect(exported.map(({ service_waiting_since }) => service_waiting_since)).toEqual(
+        rows.map(({ sinceByService }) => sinceByService),
+      )
     })
 
     test('a thread is read from its end, with who wrote what, and what changed', async () => {
