@@ -20,7 +20,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   'writeback revert': 'RevertReport',
   push: '{ projects: PushReport[] }',
   console: '{ link: string, answers: boolean }',
-  status: '{ projects: (StatusReport & { readOnly: boolean })[] }',
+  status: '{ versions: { program: string, schema: string }, projects: (StatusReport & { readOnly: boolean })[] }',
   report: '{ projects: Report[] }',
   verify: '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }',
   audit: '{ projects: AuditReport[] }',

@@ -1,13 +1,13 @@
 /** `deskmirror check`: verifies that a sync can run. Changes nothing. */
-import { Command } from 'commander'
 import type { CheckItem } from '../app/check.ts'
-import type { Config, ProjectConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
 import { allStreams } from '../mirror/streams/all-streams.ts'
 import { toPrintable } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, runAndPrint, selectProjects } from './command-result.ts'
+import { type CommandResult, forEachProject, selectCalls } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import { type ExitCode, worstExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 
@@ -17,7 +17,7 @@ type ProjectChecks = {
   readonly exit: ExitCode
 }
 
-const examples = `
+const help = `
 Checks the configuration, the connection, the key and its scopes, and the warehouse. Changes nothing.
 
 Examples:
@@ -39,27 +39,22 @@ First steps:
   3. Run deskmirror check again, then deskmirror sync.
 Just trying it out? deskmirror demo needs none of this.`
 
-export function checkCommand(context: CommandContext): Command {
-  return new Command('check')
-    .description('Checks everything that a sync needs, and explains how to get what is missing. Changes nothing.')
-    .addOption(projectOption())
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: CommonOptions) => runAndPrint(context, options, () => runCheck(context, options)))
-}
-
-async function runCheck(context: CommandContext, options: CommonOptions): Promise<CommandResult> {
-  const config = loadConfigOrError(context)
-  if (config instanceof ConfigurationError) {
+export const command = defineCommand<CommonOptions>({
+  name: 'check',
+  description: 'Checks everything that a sync needs, and explains how to get what is missing. Changes nothing.',
+  options: [projectOption(), jsonOption()],
+  help,
+  run: async (context, options) => {
+    const config = loadConfigOrError(context)
+    if (!(config instanceof ConfigurationError)) return renderChecks(await checkProjects(context, config, options), [])
     const items = config.problems.map(({ where, why }) => errorItem(where, why))
     // Where a file describes projects, the first steps have been taken.
     const isFirst = config.problems.some(
       ({ where, why }) => where.startsWith('DESKMIRROR_') && why.startsWith('is missing'),
     )
     return renderChecks([{ project: null, items, exit: 2 }], isFirst ? firstSteps.split('\n') : [])
-  }
-  return renderChecks(await checkProjects(context, config, selectProjects(config.projects, options.project)), [])
-}
+  },
+})
 
 function loadConfigOrError(context: CommandContext): Config | ConfigurationError {
   try {
@@ -73,22 +68,22 @@ function loadConfigOrError(context: CommandContext): Config | ConfigurationError
 async function checkProjects(
   context: CommandContext,
   config: Config,
-  projects: readonly ProjectConfig[],
+  options: CommonOptions,
 ): Promise<ProjectChecks[]> {
+  const calls = selectCalls(config, options.project)
   const display = context.openDisplay(true)
   const signal = context.openInterruptSignal(display, 'the current request')
   const log = await context.openLog(config, display)
   const { checkProject } = await context.load(() => import('../app/check.ts'))
-  const results = await forEachProject(projects, signal, async (project) => [
+  const results = await forEachProject(calls, signal, async ({ project }) => [
     ...(await checkProject(config, project, { signal, log })),
     ...(project.readOnly ? [readOnlyItem] : []),
   ])
   return results.map((result): ProjectChecks => {
-    if ('report' in result) {
-      return { project: result.project, items: result.report, exit: worstExitCode(result.report.map(toExitCode)) }
-    }
+    const project = result.call.project.name
+    if ('report' in result) return { project, items: result.report, exit: worstExitCode(result.report.map(toExitCode)) }
     const { what, why, next, exitCode } = result.error
-    return { project: result.project, items: [errorItem(what, why, next)], exit: exitCode }
+    return { project, items: [errorItem(what, why, next)], exit: exitCode }
   })
 }
 

@@ -1,10 +1,13 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ConfigNeeds } from '../config/setting.ts'
+import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type CommandHint, projectCommandHint, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type ErrorExplanation, type ExitCode, explainError, renderError, worstExitCode } from './explain-error.ts'
+import type { CommonOptions } from './options.ts'
+import type { Display } from './render/display.ts'
 
 export type CommandResult = {
   readonly document: unknown
@@ -17,7 +20,7 @@ export type CommandResult = {
 /** Runs a command, prints its result, and sets the exit code. Catches everything that it throws. */
 export async function runAndPrint(
   context: CommandContext,
-  { json }: { readonly json?: true },
+  { json }: { readonly json?: boolean },
   run: () => Promise<CommandResult>,
 ): Promise<void> {
   const result = await run().catch(toFailedResult)
@@ -38,30 +41,60 @@ export function runForProject(
   { what, needs = 'mirror' }: { readonly what: string; readonly needs?: ConfigNeeds },
   run: (call: ProjectCall) => Promise<CommandResult>,
 ): Promise<void> {
-  return runAndPrint(context, options, async () => {
-    const config = context.loadConfig(needs)
-    const project = selectOneProject(config.projects, options.project, what)
-    return run({ config, project, hint: projectCommandHint(config.projects, project.name) })
-  })
+  return runAndPrint(context, options, async () => run(selectCall(context.loadConfig(needs), options.project, what)))
+}
+
+/** What a command that makes requests has besides. `signal`: Ctrl-C. */
+type ServiceCall = ProjectCall & { readonly display: Display; readonly log: Logger; readonly signal: AbortSignal }
+
+/** A report as lines for people, and its exit code. */
+export type Rendered = Pick<CommandResult, 'lines' | 'exit'>
+type Render<T> = (report: T, call: ProjectCall) => Rendered
+
+/** Runs a command that makes requests for each project that `--project` selects. `inHand`: what Ctrl-C waits for. */
+export async function runOverService<T>(
+  context: CommandContext,
+  { project, quiet }: CommonOptions,
+  run: (call: ServiceCall) => Promise<T>,
+  render: Render<T>,
+  inHand?: string,
+): Promise<CommandResult> {
+  const config = context.loadConfig('service')
+  const calls = selectCalls(config, project)
+  const display = context.openDisplay(quiet === true)
+  const log = await context.openLog(config, display)
+  const signal = context.openInterruptSignal(display, inHand)
+  const runOne = (call: ProjectCall) => run({ ...call, display, log, signal }).finally(display.clear)
+  return joinResults(await forEachProject(calls, signal, runOne), render)
+}
+
+/** The same for a command that reads only the warehouse; Ctrl-C ends the process. */
+export async function runOverMirror<T>(
+  context: CommandContext,
+  { project }: CommonOptions,
+  run: (call: ProjectCall) => Promise<T>,
+  render: Render<T>,
+): Promise<CommandResult> {
+  return joinResults(await forEachProject(selectCalls(context.loadConfig('mirror'), project), null, run), render)
 }
 
 export type ProjectResult<T> =
-  | { readonly project: ProjectName; readonly report: T }
-  | { readonly project: ProjectName; readonly error: ErrorExplanation }
+  | { readonly call: ProjectCall; readonly report: T }
+  | { readonly call: ProjectCall; readonly error: ErrorExplanation }
 
 /** Runs for each project one after the other. An error of one project does not stop the others. */
 export async function forEachProject<T>(
-  projects: readonly ProjectConfig[],
+  calls: readonly ProjectCall[],
   signal: AbortSignal | null,
-  run: (project: ProjectConfig) => Promise<T>,
+  run: (call: ProjectCall) => Promise<T>,
 ): Promise<readonly ProjectResult<T>[]> {
   const results: ProjectResult<T>[] = []
-  for (const project of projects) {
+  for (const call of calls) {
     if (signal?.aborted && results.length > 0) break
     results.push(
-      await run(project).then(
-        (report) => ({ project: project.name, report }),
-        (error: unknown) => ({ project: project.name, error: explainError(error) }),
+      await run(call).then(
+        (report) => ({ call, report }),
+        (error: unknown) => ({ call, error: explainError(error) }),
       ),
     )
   }
@@ -69,13 +102,11 @@ export async function forEachProject<T>(
 }
 
 /** Joins the results of the projects; `render` gives one project's lines and exit code. */
-export function joinResults<T>(
-  results: readonly ProjectResult<T>[],
-  render: (report: T) => { readonly lines: readonly string[]; readonly exit: ExitCode },
-): CommandResult {
+export function joinResults<T>(results: readonly ProjectResult<T>[], render: Render<T>): CommandResult {
   const joined = results.map((result) => {
-    if ('report' in result) return { document: result.report, errors: [], ...render(result.report) }
-    const { project, error } = result
+    if ('report' in result) return { document: result.report, errors: [], ...render(result.report, result.call) }
+    const { call, error } = result
+    const project = call.project.name
     const named = results.length > 1 ? { ...error, what: `${project}: ${error.what}` } : error
     return { document: { project, error: errorDocument(error) }, errors: [named], lines: [], exit: error.exitCode }
   })
@@ -88,24 +119,29 @@ export function joinResults<T>(
 }
 
 /** The projects that `--project` selects; all of them without it. */
-export function selectProjects(projects: readonly ProjectConfig[], name: string | undefined): readonly ProjectConfig[] {
-  if (name === undefined) return projects
-  const matching = projects.filter((project) => project.name === name)
-  if (matching.length > 0) return matching
-  const why = `the configuration has ${projects.map((project) => project.name).join(', ')}`
+export function selectCalls(config: Config, name: ProjectName | undefined): readonly ProjectCall[] {
+  const all = config.projects.map((project) => ({
+    config,
+    project,
+    hint: projectCommandHint(config.projects, project.name),
+  }))
+  const matching = all.filter(({ project }) => name === undefined || project.name === name)
+  if (matching.length > 0 || name === undefined) return matching
+  const why = `the configuration has ${namesOf(all)}`
   throw new UserError({ what: `there is no project ${name}`, why, next: 'name one of those', exitCode: 2 })
 }
 
 /** The one project of a command. `what`: the message if the choice is ambiguous. */
-export function selectOneProject(
-  projects: readonly ProjectConfig[],
-  name: string | undefined,
-  what: string,
-): ProjectConfig {
-  const [project, ...others] = selectProjects(projects, name)
-  if (project !== undefined && others.length === 0) return project
-  const why = `this needs one project, and the configuration has ${projects.map((other) => other.name).join(', ')}`
+export function selectCall(config: Config, name: ProjectName | undefined, what: string): ProjectCall {
+  const calls = selectCalls(config, name)
+  const [call, ...others] = calls
+  if (call !== undefined && others.length === 0) return call
+  const why = `this needs one project, and the configuration has ${namesOf(calls)}`
   throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
+}
+
+function namesOf(calls: readonly ProjectCall[]): string {
+  return calls.map(({ project }) => project.name).join(', ')
 }
 
 function errorDocument({ what, why, next, exitCode }: ErrorExplanation) {

@@ -24,7 +24,7 @@ Examples:
 
 Exit code: 0 ended by Ctrl-C · 1 failed, trying again may help · 2 a person must change something`
 
-export function consoleCommand(context: CommandContext): Command {
+export function command(context: CommandContext): Command {
   return new Command('console')
     .description('Serves the web console over a warehouse, read-only.')
     .argument('[warehouse]', 'an SQLite file, or postgres://…; else the configured one')

@@ -2,14 +2,15 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { Command } from 'commander'
+import { Option } from 'commander'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { defaultConfig, defaultProject } from '../config/config.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { secret } from '../values/secret.ts'
 import { commandHintFor, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint } from './command-result.ts'
+import type { CommandResult } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import {
   applyDemoChanges,
   demoQueries,
@@ -28,7 +29,7 @@ import { renderSync } from './sync.ts'
 type Options = CommonOptions & { readonly keep?: string }
 type Row = Readonly<Record<string, unknown>>
 
-const examples = `
+const help = `
 Starts a mock server in this process, mirrors it into an SQLite file, changes some data in the service, mirrors it
 again, sends some replies, and shows what is in the warehouse. Takes some seconds and removes its files.
 
@@ -36,15 +37,13 @@ Examples:
   $ deskmirror demo
   $ deskmirror demo --keep demo.db      keeps the warehouse, to open with sqlite3 or a BI tool`
 
-export function demoCommand(context: CommandContext): Command {
-  return new Command('demo')
-    .description('Shows deskmirror at work on a mock server: nothing to configure, ends by itself.')
-    .option('--keep <path>', 'keep the SQLite file under this name')
-    .addOption(quietOption())
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options, () => runDemo(context, options)))
-}
+export const command = defineCommand<Options>({
+  name: 'demo',
+  description: 'Shows deskmirror at work on a mock server: nothing to configure, ends by itself.',
+  options: [new Option('--keep <path>', 'keep the SQLite file under this name'), quietOption(), jsonOption()],
+  help,
+  run: runDemo,
+})
 
 async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))

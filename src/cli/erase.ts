@@ -1,9 +1,8 @@
 /** `deskmirror erase`: deletes what is stored of a visitor. */
-import { Command } from 'commander'
+import { Option } from 'commander'
 import { formatCount } from '../values/format.ts'
-import { projectCommandHint } from '../values/user-error.ts'
-import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
+import { selectCall } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import {
   type CommonOptions,
   decidingPerson,
@@ -28,36 +27,34 @@ Examples:
 
 Exit code: 0 done · 1 failed, trying again may help · 2 a person must correct the command`
 
-export function eraseCommand(context: CommandContext): Command {
-  return new Command('erase')
-    .description('Shows what is stored of a visitor, and with --yes deletes it.')
-    .requiredOption('--visitor <id>', 'the id of the visitor')
-    .option('--yes', 'delete it; without this, nothing is changed')
-    .addOption(personOption())
-    .addOption(oneProjectOption())
-    .addOption(jsonOption())
-    .addHelpText('after', help)
-    .action((options: Options) => runAndPrint(context, options, () => runErase(context, options)))
-}
-
-async function runErase(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was erased')
-  const { eraseVisitor } = await context.load(() => import('../app/erase.ts'))
-  const { visitor, yes } = options
-  const by = decidingPerson(context, config, options)
-  const report = await eraseVisitor(config, project, { visitor, by, dryRun: yes !== true })
-  const rows = Object.entries(report.rows).map(([table, count]) => [table, formatCount(count)])
-  const hint = projectCommandHint(config.projects, project.name)
-  return {
-    document: report,
-    lines: [
-      report.dryRun ? 'this would be erased:' : 'erased:',
-      ...alignColumns(rows, '  '),
-      report.dryRun
-        ? `next: ${hint(`erase --visitor ${visitor} --yes`)} erases it`
-        : 'exported files and backups still have it, and the database until it is vacuumed (docs/guide.md)',
-    ],
-    exit: 0,
-  }
-}
+export const command = defineCommand<Options>({
+  name: 'erase',
+  description: 'Shows what is stored of a visitor, and with --yes deletes it.',
+  options: [
+    new Option('--visitor <id>', 'the id of the visitor').makeOptionMandatory(),
+    new Option('--yes', 'delete it; without this, nothing is changed'),
+    personOption(),
+    oneProjectOption(),
+    jsonOption(),
+  ],
+  help,
+  run: async (context, options) => {
+    const { visitor, yes = false } = options
+    const { config, project, hint } = selectCall(context.loadConfig('mirror'), options.project, 'nothing was erased')
+    const { eraseVisitor } = await context.load(() => import('../app/erase.ts'))
+    const by = decidingPerson(context, config, options)
+    const report = await eraseVisitor(config, project, { visitor, by, dryRun: !yes })
+    const rows = Object.entries(report.rows).map(([table, count]) => [table, formatCount(count)])
+    return {
+      document: report,
+      lines: [
+        report.dryRun ? 'this would be erased:' : 'erased:',
+        ...alignColumns(rows, '  '),
+        report.dryRun
+          ? `next: ${hint(`erase --visitor ${visitor} --yes`)} erases it`
+          : 'exported files and backups still have it, and the database until it is vacuumed (docs/guide.md)',
+      ],
+      exit: 0,
+    }
+  },
+})

@@ -1,34 +1,31 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { exportFormats, formatOfPath } from '../export/core/formats.ts'
 import type { ExportFormat, ExportProgress, ExportReport } from '../export/export.ts'
 import { formatBytes, formatCount, formatDuration, pluralize } from '../values/format.ts'
-import type { ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
-import { quietOption } from './options.ts'
+import { type CommandResult, selectCall } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
+import { type CommonOptions, quietOption } from './options.ts'
 import type { Display } from './render/display.ts'
 import { alignColumns } from './render/table.ts'
 
 type Condition = { readonly column: string; readonly value: string | null }
-type Options = {
+type Options = CommonOptions & {
   readonly format?: ExportFormat
   readonly output?: string
   readonly force?: true
   readonly excel?: true
-  readonly project?: ProjectName
   readonly since?: string
   readonly until?: string
   readonly timeColumn?: string
   readonly where?: readonly Condition[]
   readonly columns?: readonly string[]
-  readonly quiet?: true
-  readonly json?: true
 }
 
-const examples = `
+const help = `
 OBJECT is a table or a view, or a pattern: 'fct_*' (quoted). A pattern leaves out deskmirror's own state (sync_…). All objects
 of a call show one state of the warehouse; files get their names when all are complete.
 
@@ -41,50 +38,48 @@ Examples:
 
 Exit code: 0 exported · 1 failed, trying again may help · 2 a person must change something · 130 interrupted`
 
-export function exportCommand(context: CommandContext): Command {
-  return new Command('export')
-    .description(
-      'Exports tables and views of the warehouse. Reads only the warehouse: needs no key and makes no request.',
-    )
-    .argument('<object...>', 'tables and views')
-    .addOption(
-      new Option('--format <format>', 'the format; otherwise the ending of --output decides, then csv').choices(
-        exportFormats,
-      ),
-    )
-    .option('--output <path>', 'a file, or a folder; - is standard output, the default for a single object')
-    .option('--force', 'overwrite existing files')
-    .option('--project <name>', 'only this project of deskmirror.yaml; otherwise all that the warehouse holds')
-    .option('--since <time>', 'from this date or time on: 2026-01-31, or 2026-01-31T08:00:00Z')
-    .option('--until <time>', 'before this date or time')
-    .option('--time-column <name>', 'what --since and --until mean; otherwise created_at, or the first time or date')
-    .addOption(
-      new Option('--where <column=value>', 'only rows with this value (null: with none); may be repeated').argParser(
-        parseCondition,
-      ),
-    )
-    .addOption(new Option('--columns <a,b>', 'only these columns, in this order').argParser(parseNames))
-    .option('--excel', 'CSV for spreadsheets: a byte order mark, and no text that would be executed as a formula')
-    .addOption(quietOption())
-    .addOption(new Option('--json', 'print a summary as one JSON document; needs --output'))
-    .addHelpText('after', examples)
-    .action((objects: readonly string[], options: Options) =>
-      runAndPrint(context, options, () => runExport(context, objects, options)),
-    )
-}
+export const command = defineCommand<Options, readonly string[]>({
+  name: 'export',
+  description:
+    'Exports tables and views of the warehouse. Reads only the warehouse: needs no key and makes no request.',
+  argument: ['<object...>', 'tables and views'],
+  options: [
+    new Option('--format <format>', 'the format; otherwise the ending of --output decides, then csv').choices(
+      exportFormats,
+    ),
+    new Option('--output <path>', 'a file, or a folder; - is standard output, the default for a single object'),
+    new Option('--force', 'overwrite existing files'),
+    new Option('--project <name>', 'only this project of deskmirror.yaml; otherwise all that the warehouse holds'),
+    new Option('--since <time>', 'from this date or time on: 2026-01-31, or 2026-01-31T08:00:00Z'),
+    new Option('--until <time>', 'before this date or time'),
+    new Option(
+      '--time-column <name>',
+      'what --since and --until mean; otherwise created_at, or the first time or date',
+    ),
+    new Option('--where <column=value>', 'only rows with this value (null: with none); may be repeated').argParser(
+      parseCondition,
+    ),
+    new Option('--columns <a,b>', 'only these columns, in this order').argParser(parseNames),
+    new Option('--excel', 'CSV for spreadsheets: a byte order mark, and no text that would be executed as a formula'),
+    quietOption(),
+    new Option('--json', 'print a summary as one JSON document; needs --output'),
+  ],
+  help,
+  run: runExport,
+})
 
 async function runExport(
   context: CommandContext,
-  objects: readonly string[],
   options: Options,
+  objects: readonly string[],
 ): Promise<CommandResult> {
   const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'
   const target = options.output === undefined || options.output === '-' ? context.openStdout() : options.output
   rejectContradictions(format, options, typeof target === 'string' ? null : target)
   // Without --project the projects are not needed, only the database.
   const config = context.loadConfig(options.project === undefined ? 'database' : 'mirror')
-  const project =
-    options.project === undefined ? null : selectOneProject(config.projects, options.project, 'cannot export')
+  const projectId =
+    options.project === undefined ? null : selectCall(config, options.project, 'cannot export').project.projectId
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openEndingSignal()
   const { exportFromWarehouse } = await context.load(() => import('../app/export.ts'))
@@ -94,7 +89,7 @@ async function runExport(
     target,
     overwrite: options.force === true,
     forSpreadsheets: options.excel === true,
-    projectId: project?.projectId ?? null,
+    projectId,
     since: options.since ?? null,
     until: options.until ?? null,
     timeColumn: options.timeColumn ?? null,

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { Command } from 'commander'
+import { Option } from 'commander'
 import type { CheckItem } from '../app/check.ts'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
 import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from '../config/write-settings.ts'
@@ -13,7 +13,8 @@ import { parseBaseUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { renderChecks, toExitCode } from './check.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint } from './command-result.ts'
+import type { CommandResult } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import { worstExitCode } from './explain-error.ts'
 
 type Options = {
@@ -34,16 +35,18 @@ Examples:
 
 Exit code: 0 done · 1 failed, trying again may help · 2 a person must change something`
 
-export function initCommand(context: CommandContext): Command {
-  return new Command('init')
-    .description('Connects a project: asks for the three settings, tests them, and writes them down.')
-    .option('--base-url <url>', 'the address of the API, with its version')
-    .option('--project-id <id>', "the project's id")
-    .option('--api-key-file <path>', 'a file that holds the key')
-    .option('--name <name>', "the project's name in deskmirror.yaml")
-    .addHelpText('after', help)
-    .action((options: Options) => runAndPrint(context, {}, () => runInit(context, options)))
-}
+export const command = defineCommand<Options>({
+  name: 'init',
+  description: 'Connects a project: asks for the three settings, tests them, and writes them down.',
+  options: [
+    new Option('--base-url <url>', 'the address of the API, with its version'),
+    new Option('--project-id <id>', "the project's id"),
+    new Option('--api-key-file <path>', 'a file that holds the key'),
+    new Option('--name <name>', "the project's name in deskmirror.yaml"),
+  ],
+  help,
+  run: runInit,
+})
 
 async function runInit(context: CommandContext, options: Options): Promise<CommandResult> {
   const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true

@@ -3,12 +3,15 @@ import { type Command, CommanderError } from 'commander'
 import { createCommandContext } from './command-context.ts'
 import { explainError, renderError } from './explain-error.ts'
 import { type CommandName, commandNames, createProgram } from './program.ts'
+import { readVersions, renderVersions } from './versions.ts'
 
 // The files hold customers' data, so only this user may read them. Existing files keep their mode.
 process.umask(0o077)
 
 const context = createCommandContext()
-const program = await createProgram(context, commandsToLoad(process.argv.slice(2)))
+const args = process.argv.slice(2)
+const version = /^(-V|--version)$/.test(args[0] ?? '') ? renderVersions(await readVersions()) : undefined
+const program = await createProgram(context, commandsToLoad(args), version)
 configureErrors(program, 'deskmirror')
 // A worker handles uncaught errors and stops in order; any other command ends.
 process.on('uncaughtException', (error) => {

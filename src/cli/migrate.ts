@@ -2,28 +2,22 @@
  * `deskmirror migrate`: brings the warehouse to this version's schema, derives the facts for analysts anew, and lets a role
  * read them.
  */
-import { Command, Option } from 'commander'
+import { Option } from 'commander'
 import type { GrantReport } from '../analytics/analytics.ts'
 import type { FactsRebuildReport } from '../app/facts.ts'
 import type { RewriteReport } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
-import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import { jsonOption, projectOption, quietOption } from './options.ts'
+import { type CommandResult, forEachProject, joinResults, type Rendered, selectCalls } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
+import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 
-type Options = {
-  readonly rebuildAnalytics?: true
-  readonly grant?: string
-  readonly project?: ProjectName
-  readonly quiet?: true
-  readonly json?: true
-}
+type Options = CommonOptions & { readonly rebuildAnalytics?: true; readonly grant?: string }
 
-const examples = `
+const help = `
 Every command that writes does this itself. Needs only the database: no address, no key.
 --rebuild-analytics needs the projects of the configuration, too. A rebuild that was stopped goes on with the next sync.
 --grant needs Postgres and an existing role. Repeat it after an upgrade, for the objects that are new.
@@ -34,32 +28,29 @@ Examples:
   $ deskmirror migrate --rebuild-analytics --project support
   $ deskmirror migrate --grant analyst`
 
-export function migrateCommand(context: CommandContext): Command {
-  return new Command('migrate')
-    .description("Creates the tables of the warehouse, or brings them to this version's schema.")
-    .option('--rebuild-analytics', 'derive all facts for analysts anew; other processes can sync meanwhile')
-    .addOption(
-      new Option(
-        '--grant <role>',
-        'let this role of Postgres read the objects for analysts, and nothing else',
-      ).conflicts(['rebuildAnalytics', 'project']),
-    )
-    .addOption(projectOption())
-    .addOption(quietOption())
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: Options) => {
-      const { grant: role, rebuildAnalytics } = options
-      return runAndPrint(context, options, async () => {
-        if (role !== undefined) return runGrant(context, role)
-        if (rebuildAnalytics === true) return runRebuild(context, options)
-        if (options.project === undefined) return runMigrate(context, options)
-        const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
-        const next = 'add --rebuild-analytics'
-        throw new UserError({ what: 'cannot migrate one project', why, next, exitCode: 2 })
-      })
-    })
-}
+export const command = defineCommand<Options>({
+  name: 'migrate',
+  description: "Creates the tables of the warehouse, or brings them to this version's schema.",
+  options: [
+    new Option('--rebuild-analytics', 'derive all facts for analysts anew; other processes can sync meanwhile'),
+    new Option('--grant <role>', 'let this role of Postgres read the objects for analysts, and nothing else').conflicts(
+      ['rebuildAnalytics', 'project'],
+    ),
+    projectOption(),
+    quietOption(),
+    jsonOption(),
+  ],
+  help,
+  run: async (context, options) => {
+    const { grant: role, rebuildAnalytics, project } = options
+    if (role !== undefined) return runGrant(context, role)
+    if (rebuildAnalytics === true) return runRebuild(context, options)
+    if (project === undefined) return runMigrate(context, options)
+    const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
+    const next = 'add --rebuild-analytics'
+    throw new UserError({ what: 'cannot migrate one project', why, next, exitCode: 2 })
+  },
+})
 
 async function runMigrate(context: CommandContext, options: Options): Promise<CommandResult> {
   const config = context.loadConfig('database')
@@ -104,12 +95,11 @@ function renderGrant({ role, granted, otherReadable }: GrantReport): readonly st
 
 /** Opening the warehouse migrates it. */
 async function runRebuild(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('mirror')
-  const projects = selectProjects(config.projects, options.project)
+  const calls = selectCalls(context.loadConfig('mirror'), options.project)
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openInterruptSignal(display, 'the conversations in hand')
   const { rebuildFacts } = await context.load(() => import('../app/facts.ts'))
-  const results = await forEachProject(projects, signal, (project) => {
+  const results = await forEachProject(calls, signal, ({ config, project }) => {
     const startedAt = context.now()
     const onProgress = (done: number, left: number) =>
       display.onLine(renderProgress('conversation', 'derived', { done, left, tookMs: context.now() - startedAt }))
@@ -129,8 +119,8 @@ export function renderProgress(
   return [`${pluralize(done, row)} ${whatIsDone}`, `${formatCount(left)} left`, ...estimate].join('   ')
 }
 
-function renderRebuild({ project, conversations, tookMs, outcome }: FactsRebuildReport) {
+function renderRebuild({ project, conversations, tookMs, outcome }: FactsRebuildReport): Rendered {
   const what = `${project}: derived the facts of ${pluralize(conversations, 'conversation')} in ${formatDuration(tookMs)}`
-  if (outcome === 'complete') return { lines: [what], exit: 0 as const }
-  return { lines: [`${what}; the next sync derives the rest`], exit: 1 as const }
+  if (outcome === 'complete') return { lines: [what], exit: 0 }
+  return { lines: [`${what}; the next sync derives the rest`], exit: 1 }
 }

@@ -1,15 +1,14 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
-import { Command } from 'commander'
+import { Option } from 'commander'
 import type { PushProgress } from '../app/push.ts'
 import type { PushReport, WritebackStatus } from '../outbox/outbox.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import { showInvisible } from '../values/invisible.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import { type CommandHint, projectCommandHint } from '../values/user-error.ts'
-import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import type { ExitCode } from './explain-error.ts'
+import type { CommandHint } from '../values/user-error.ts'
+import { type Rendered, runOverService } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { createProgressLine } from './render/display.ts'
 import { formatCounts, renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
@@ -17,7 +16,7 @@ import { formatBudget } from './render/progress.ts'
 
 type Options = CommonOptions & { readonly despiteFailures?: true }
 
-const examples = `
+const help = `
 Checks each target before it writes, and waits to verify replies that got no response. It can run beside a worker
 and shares the work with it.
 Ctrl-C starts nothing new and finishes the sends in flight; the next push or the worker continues from there. Ctrl-C
@@ -31,42 +30,37 @@ Examples:
 Exit code: 0 everything that could be sent has arrived · 1 interrupted, or the service does not answer ·
 2 a person must change something (the key, read-only) · 3 done, but some failed or are blocked: a person should check`
 
-export function pushCommand(context: CommandContext): Command {
-  return new Command('push')
-    .description('Sends the queued write-backs, in this process, until none can be sent.')
-    .addOption(projectOption())
-    .option('--despite-failures', 'send replies and notes although the last ones all failed')
-    .addOption(quietOption())
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options, () => runPush(context, options)))
-}
+export const command = defineCommand<Options>({
+  name: 'push',
+  description: 'Sends the queued write-backs, in this process, until none can be sent.',
+  options: [
+    projectOption(),
+    new Option('--despite-failures', 'send replies and notes although the last ones all failed'),
+    quietOption(),
+    jsonOption(),
+  ],
+  help,
+  run: (context, options) =>
+    runOverService(
+      context,
+      options,
+      async ({ config, project, display, log, signal }) => {
+        const since = context.now()
+        const handlers = createProgressLine<PushProgress>(display, nothingSent, (progress, budget) =>
+          renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
+        )
+        const { pushProject } = await context.load(() => import('../app/push.ts'))
+        const { despiteFailures = false } = options
+        return pushProject(config, project, { ...handlers, notify: display.notify, signal, log, despiteFailures })
+      },
+      (report, { hint }) => renderPush(report, hint),
+      'the sends in flight to finish',
+    ),
+})
 
 const nothingSent: PushProgress = {
   ...{ settled: 0, counts: {}, reasons: [], left: 0, working: 0 },
   ...{ takesMs: 0, restsUntil: null, restsBecause: null },
-}
-
-/** What Ctrl-C waits for. */
-const interruptHint = 'the sends in flight to finish'
-
-async function runPush(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('service')
-  const projects = selectProjects(config.projects, options.project)
-  const display = context.openDisplay(options.quiet === true)
-  const log = await context.openLog(config, display)
-  const signal = context.openInterruptSignal(display, interruptHint)
-  const { pushProject } = await context.load(() => import('../app/push.ts'))
-  const despiteFailures = options.despiteFailures === true
-  const results = await forEachProject(projects, signal, (project) => {
-    const since = context.now()
-    const handlers = createProgressLine<PushProgress>(display, nothingSent, (progress, budget) =>
-      renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
-    )
-    const pushOptions = { ...handlers, notify: display.notify, signal, log, despiteFailures }
-    return pushProject(config, project, pushOptions).finally(display.clear)
-  })
-  return joinResults(results, (report) => renderPush(report, projectCommandHint(config.projects, report.project)))
 }
 
 /** `310 succeeded, 10 failed   the service answered 404 (8)   880 left   114 a minute   about 8 min left   budget 240 of 570` */
@@ -95,10 +89,7 @@ const unsuccessfulStatuses: readonly WritebackStatus[] = ['failed', 'conflict', 
 /** Statuses that can still be sent, automatically or after approval. */
 const remainingStatuses: readonly WritebackStatus[] = ['queued', 'sending', 'draft']
 
-export function renderPush(
-  report: PushReport,
-  hint: CommandHint,
-): { readonly lines: readonly string[]; readonly exit: ExitCode } {
+export function renderPush(report: PushReport, hint: CommandHint): Rendered {
   const { settled, queue, outcome } = report
   const total = Object.values(settled).reduce((sum, count) => sum + count, 0)
   const statusCounts = formatCounts(settled)

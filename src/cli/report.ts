@@ -1,39 +1,30 @@
 /** `deskmirror report`: the week on one page. Reads only the warehouse. */
 import { extname } from 'node:path'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Report } from '../analytics/analytics.ts'
 import { parseDate } from '../analytics/core/report-period.ts'
 import { reportPage } from '../analytics/report/report-page.ts'
 import { renderHtml, renderMarkdown } from '../document/page.ts'
-import type { ProjectName } from '../values/project.ts'
 import type { LocalDate } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import {
-  type CommandResult,
-  forEachProject,
-  joinResults,
-  type ProjectResult,
-  runAndPrint,
-  selectProjects,
-} from './command-result.ts'
-import { jsonOption, projectOption } from './options.ts'
+import { type CommandResult, forEachProject, joinResults, type ProjectResult, selectCalls } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
+import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 
 const formats = ['markdown', 'html', 'json'] as const
 type Format = (typeof formats)[number]
 
-type Options = {
+type Options = CommonOptions & {
   readonly from?: LocalDate
   readonly to?: LocalDate
-  readonly project?: ProjectName
   readonly format?: Format
   readonly html?: true
   readonly markdown?: true
   readonly output?: string
-  readonly json?: true
 }
 
-const examples = `
+const help = `
 Reads only the warehouse: makes no request, and needs no key, only the projects of the configuration. Without dates it
 shows the last week, Monday to Sunday, that is over; with one of them, seven days. Days are those of the project's time
 zone. Several projects: one part for each.
@@ -47,27 +38,25 @@ Examples:
 
 Exit code: 0 whatever the numbers are · 1 or 2 if they cannot be read, or the file cannot be written`
 
-export function reportCommand(context: CommandContext): Command {
-  return new Command('report')
-    .description('Shows a period on one page, what changed against the period before, and what is not certain.')
-    .option('--from <date>', 'the first day, for example 2026-11-09', parseDateOption)
-    .option('--to <date>', 'the last day', parseDateOption)
-    .addOption(projectOption())
-    .addOption(
-      new Option('--format <format>', 'html, markdown or json; else by the extension of --output, or markdown').choices(
-        formats,
-      ),
-    )
-    .option('--html', 'the same as --format html')
-    .option('--markdown', 'the same as --format markdown')
-    .addOption(jsonOption())
-    .option('--output <file>', 'write the page to this file')
-    .addHelpText('after', examples)
-    .action((options: Options) => {
-      const isJson = options.format === 'json' && options.output === undefined
-      return runAndPrint(context, isJson ? { json: true } : options, () => runReport(context, options))
-    })
-}
+export const command = defineCommand<Options>({
+  name: 'report',
+  description: 'Shows a period on one page, what changed against the period before, and what is not certain.',
+  options: [
+    new Option('--from <date>', 'the first day, for example 2026-11-09').argParser(parseDateOption),
+    new Option('--to <date>', 'the last day').argParser(parseDateOption),
+    projectOption(),
+    new Option('--format <format>', 'html, markdown or json; else by the extension of --output, or markdown').choices(
+      formats,
+    ),
+    new Option('--html', 'the same as --format html'),
+    new Option('--markdown', 'the same as --format markdown'),
+    jsonOption(),
+    new Option('--output <file>', 'write the page to this file'),
+  ],
+  help,
+  printsJson: ({ json, format, output }) => json === true || (format === 'json' && output === undefined),
+  run: runReport,
+})
 
 function parseDateOption(text: string): LocalDate {
   const date = parseDate(text)
@@ -77,12 +66,13 @@ function parseDateOption(text: string): LocalDate {
 
 async function runReport(context: CommandContext, options: Options): Promise<CommandResult> {
   const format = chooseFormat(options)
-  const config = context.loadConfig('mirror')
-  const projects = selectProjects(config.projects, options.project)
+  const calls = selectCalls(context.loadConfig('mirror'), options.project)
   const { readReport, writeReportFile } = await context.load(() => import('../app/report.ts'))
   const { from, to } = options
   const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-  const results = await forEachProject(projects, null, (project) => readReport(config, project, dates, context.now()))
+  const results = await forEachProject(calls, null, ({ config, project }) =>
+    readReport(config, project, dates, context.now()),
+  )
   const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
   if (!results.some((result) => 'report' in result)) return answer
   const text = format === 'json' ? `${JSON.stringify(answer.document, null, 2)}\n` : renderPage(format, results)
@@ -93,7 +83,9 @@ async function runReport(context: CommandContext, options: Options): Promise<Com
 
 function renderPage(format: 'html' | 'markdown', results: readonly ProjectResult<Report>[]): string {
   const parts = results.map((result) =>
-    'report' in result ? result.report : { project: result.project, what: result.error.what, why: result.error.why },
+    'report' in result
+      ? result.report
+      : { project: result.call.project.name, what: result.error.what, why: result.error.why },
   )
   return format === 'html' ? renderHtml(reportPage(parts)) : renderMarkdown(reportPage(parts))
 }

@@ -22,7 +22,7 @@ type SandboxFlags = Partial<Pick<Size, 'conversations' | 'visitors' | 'calls' | 
   readonly json?: boolean
 }
 
-export function sandboxCommand(): Command {
+export function command(): Command {
   return new Command('sandbox')
     .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is stopped.')
     .option('--port <port>', 'port to listen on; 0 = any free one', parseWholeNumber, 0)

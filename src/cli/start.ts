@@ -20,7 +20,7 @@ Examples:
 
 Exit code: 0 stopped on request · 1 failed, start it again · 2 a person must change something`
 
-export function startCommand(context: CommandContext): Command {
+export function command(context: CommandContext): Command {
   return new Command('start')
     .description('Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.')
     .addHelpText('after', help)

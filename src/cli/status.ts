@@ -1,23 +1,24 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Reads only the warehouse. */
-import { Command } from 'commander'
+import { Option } from 'commander'
 import { failedStream } from '../maintenance/core/job-failure.ts'
 import type { JobKind, StatusReport } from '../maintenance/maintenance.ts'
 import { describeFailure } from '../service/core/api-failure.ts'
 import { clockToleranceSeconds } from '../values/cursor-limit.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import type { EpochMs } from '../values/time.ts'
-import { type CommandHint, projectCommandHint } from '../values/user-error.ts'
-import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
+import type { CommandHint } from '../values/user-error.ts'
+import { runOverMirror } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { auditRows, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 import { renderGaps } from './sync.ts'
+import { readVersions, renderVersions } from './versions.ts'
 
 type Options = CommonOptions & { readonly verbose?: true }
 
-const examples = `
+const help = `
 Reads only the warehouse: needs no key and makes no request.
 
 Examples:
@@ -27,30 +28,33 @@ Examples:
 
 Exit code: 0 whatever the state of the mirror is · 1 or 2 if it cannot be read`
 
-export function statusCommand(context: CommandContext): Command {
-  return new Command('status')
-    .description('Shows how fresh and how complete the mirror is, what is pending, and how long that takes.')
-    .addOption(projectOption())
-    .option('--verbose', 'show the evidence behind each behaviour of the service')
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options, () => runStatus(context, options)))
-}
-
-async function runStatus(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('mirror')
-  const projects = selectProjects(config.projects, options.project)
-  const { readStatus } = await context.load(() => import('../app/status.ts'))
-  const results = await forEachProject(projects, null, async (project) => {
-    return { ...(await readStatus(config, project)), readOnly: project.readOnly }
-  })
-  return joinResults(results, (report) => {
-    const isOnlyProject = config.projects.length === 1
-    const hint = projectCommandHint(config.projects, report.project)
-    const lines = renderStatus(report, context.now(), options.verbose === true, hint, isOnlyProject)
-    return { lines, exit: 0 }
-  })
-}
+export const command = defineCommand<Options>({
+  name: 'status',
+  description: 'Shows how fresh and how complete the mirror is, what is pending, and how long that takes.',
+  options: [
+    projectOption(),
+    new Option('--verbose', 'show the evidence behind each behaviour of the service'),
+    jsonOption(),
+  ],
+  help,
+  run: async (context, options) => {
+    const status = await runOverMirror(
+      context,
+      options,
+      async ({ config, project }) => {
+        const { readStatus } = await context.load(() => import('../app/status.ts'))
+        return { ...(await readStatus(config, project)), readOnly: project.readOnly }
+      },
+      (report, { config, hint }) => {
+        const isOnlyProject = config.projects.length === 1
+        return { lines: renderStatus(report, context.now(), options.verbose === true, hint, isOnlyProject), exit: 0 }
+      },
+    )
+    const versions = await readVersions()
+    const lines = status.lines.length === 0 ? [] : [...status.lines, `deskmirror ${renderVersions(versions)}`]
+    return { ...status, document: { versions, ...Object(status.document) }, lines }
+  },
+})
 
 /** The stored failure text of a stream that was interrupted; it has not failed. */
 const interruptedText = describeFailure({ kind: 'aborted' })

@@ -1,10 +1,10 @@
 /** `deskmirror sync`: one sync run over the service, to the end. */
-import { Command, Option } from 'commander'
+import { Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { GapReport, StreamReport, SyncMode, SyncOutcome, SyncReport } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
-import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
+import { type Rendered, runOverService } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import type { ExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption, streamsOption } from './options.ts'
 import { renderStreamReasons } from './render/streams.ts'
@@ -17,7 +17,7 @@ type Options = CommonOptions & {
   readonly changeTimeZone?: true
 }
 
-const examples = `
+const help = `
 Modes:
   incremental   reads what changed since the last sync (the default)
   reconcile     reads every list completely, compares, and marks what was deleted
@@ -33,56 +33,41 @@ Examples:
 Exit code: 0 complete · 1 failed or interrupted, the next one continues · 2 a person must change something ·
 3 done, but with gaps or skipped streams`
 
-export function syncCommand(context: CommandContext): Command {
-  return new Command('sync')
-    .description('Brings the mirror up to date: one sync run in this process, to the end.')
-    .addOption(
-      new Option('--mode <mode>', 'how much to read')
-        .choices(['incremental', 'reconcile', 'full'])
-        .default('incremental'),
-    )
-    .addOption(streamsOption())
-    .addOption(projectOption())
-    .option('--wait', 'if another sync of the project is running, wait for its end')
-    .option(
+export const command = defineCommand<Options>({
+  name: 'sync',
+  description: 'Brings the mirror up to date: one sync run in this process, to the end.',
+  options: [
+    new Option('--mode <mode>', 'how much to read')
+      .choices(['incremental', 'reconcile', 'full'])
+      .default('incremental'),
+    streamsOption(),
+    projectOption(),
+    new Option('--wait', 'if another sync of the project is running, wait for its end'),
+    new Option(
       '--change-time-zone',
       'after a change of the time zone: read every rollup again, and replace those of the old one',
-    )
-    .addOption(quietOption())
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options, () => runSync(context, options)))
-}
-
-async function runSync(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('service')
-  const projects = selectProjects(config.projects, options.project)
-  const display = context.openDisplay(options.quiet === true)
-  const log = await context.openLog(config, display)
-  const signal = context.openInterruptSignal(display)
-  const { onProgress, onBudget, notify } = display
-  const { syncProject } = await context.load(() => import('../app/sync.ts'))
-  const results = await forEachProject(projects, signal, (project) => {
-    const streams = options.streams ?? project.streams
-    const syncOptions = {
-      mode: options.mode,
-      streams,
-      wait: options.wait === true,
-      changeTimeZone: options.changeTimeZone === true,
-      signal,
-      onProgress,
-      onBudget,
-      notify,
-      log,
-    }
-    return syncProject(config, project, syncOptions).finally(display.clear)
-  })
-  return joinResults(results, renderSync)
-}
+    ),
+    quietOption(),
+    jsonOption(),
+  ],
+  help,
+  run: (context, options) =>
+    runOverService(
+      context,
+      options,
+      async ({ config, project, display: { onProgress, onBudget, notify }, log, signal }) => {
+        const { mode, streams = project.streams, wait = false, changeTimeZone = false } = options
+        const { syncProject } = await context.load(() => import('../app/sync.ts'))
+        const handlers = { signal, onProgress, onBudget, notify, log }
+        return syncProject(config, project, { mode, streams, wait, changeTimeZone, ...handlers })
+      },
+      renderSync,
+    ),
+})
 
 const exitCodes = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<SyncOutcome, ExitCode>
 
-export function renderSync(report: SyncReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
+export function renderSync(report: SyncReport): Rendered {
   const lines = [
     ...alignColumns([
       ...report.streams.map((stream) => streamRow(stream.stream, stream, streamState(stream, report))),

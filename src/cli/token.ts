@@ -1,9 +1,9 @@
 /** `deskmirror token`: mints a widget token. */
-import { Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { stringifyJson } from '../values/json.ts'
 import { rfc3339, type Seconds } from '../values/time.ts'
-import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
+import { selectCall } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
 
 type Options = CommonOptions & {
@@ -14,7 +14,7 @@ type Options = CommonOptions & {
   readonly ttl: Seconds
 }
 
-const examples = `
+const help = `
 For the server that renders a page with the widget: the key stays there, and the browser gets the token. Standard output
 is the token on a line by itself; it is stored nowhere. It expires after --ttl seconds. Mint a new one when the visitor
 does something significant, or when the session takes longer than ten minutes.
@@ -27,38 +27,39 @@ Examples:
 
 Exit code: 0 minted · 1 trying again may help, or a response came without a token · 2 a person must change something`
 
-export function tokenCommand(context: CommandContext): Command {
-  return new Command('token')
-    .description('Mints a short-lived token for the widget in a browser.')
-    .option('--email <email>', "the visitor's email address")
-    .option('--name <name>', "the visitor's name")
-    .option('--company <company>', "the visitor's company")
-    .option('--metadata <key=value>', 'a value of the session; may be repeated', parsePair)
-    .option('--ttl <seconds>', 'lifetime of the token', parseLifetime, 600)
-    .addOption(oneProjectOption())
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options, () => runToken(context, options)))
-}
-
-async function runToken(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('service')
-  const project = selectOneProject(config.projects, options.project, 'no token was minted')
-  const display = context.openDisplay(true)
-  const log = await context.openLog(config, display)
-  const signal = context.openInterruptSignal(display, 'the current request')
-  const { email, name, company, metadata, ttl } = options
-  const given = Object.entries({ email, name, company }).filter(([, value]) => value !== undefined)
-  const visitor: { email?: string; name?: string; company?: string } = Object.fromEntries(given)
-  const { mintWidgetToken } = await context.load(() => import('../app/token.ts'))
-  const session = { visitor, metadata: Object.fromEntries(metadata ?? []), ttl }
-  const minted = await mintWidgetToken(config, project, session, { signal, log })
-  const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
-  // Integers beyond 2^53 do not occur in the response.
-  const answer: unknown = JSON.parse(stringifyJson(minted.answer))
-  const document = { project: project.name, token: minted.token, expiresAt, answer }
-  return { document, lines: [minted.token], exit: 0 }
-}
+export const command = defineCommand<Options>({
+  name: 'token',
+  description: 'Mints a short-lived token for the widget in a browser.',
+  options: [
+    new Option('--email <email>', "the visitor's email address"),
+    new Option('--name <name>', "the visitor's name"),
+    new Option('--company <company>', "the visitor's company"),
+    new Option('--metadata <key=value>', 'a value of the session; may be repeated').argParser(parsePair),
+    new Option('--ttl <seconds>', 'lifetime of the token').argParser(parseLifetime).default(600),
+    oneProjectOption(),
+    jsonOption(),
+  ],
+  help,
+  run: async (context, options) => {
+    const { email, name, company, metadata = [], ttl } = options
+    const { config, project } = selectCall(context.loadConfig('service'), options.project, 'no token was minted')
+    const display = context.openDisplay(true)
+    const log = await context.openLog(config, display)
+    const signal = context.openInterruptSignal(display, 'the current request')
+    const { mintWidgetToken } = await context.load(() => import('../app/token.ts'))
+    const given = Object.entries({ email, name, company }).filter(([, value]) => value !== undefined)
+    const session = { visitor: Object.fromEntries(given), metadata: Object.fromEntries(metadata), ttl }
+    const minted = await mintWidgetToken(config, project, session, { signal, log })
+    const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
+    // Integers beyond 2^53 do not occur in the response.
+    const answer: unknown = JSON.parse(stringifyJson(minted.answer))
+    return {
+      document: { project: project.name, token: minted.token, expiresAt, answer },
+      lines: [minted.token],
+      exit: 0,
+    }
+  },
+})
 
 /** `k=` is an empty text; the value is what follows the first `=`. */
 function parsePair(text: string, before: Options['metadata'] = []): Options['metadata'] {

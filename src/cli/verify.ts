@@ -1,13 +1,13 @@
 /** `deskmirror verify`: compares the mirror with the service, row by row. */
-import { Command, Option } from 'commander'
+import { Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { hasChanges } from '../mirror/core/day-digests.ts'
 import type { DayChange, Difference, DigestComparison, VerifyReport } from '../mirror/mirror.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import type { ExitCode } from './explain-error.ts'
+import { type CommandResult, type Rendered, runOverMirror, runOverService } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import {
   type CommonOptions,
   jsonOption,
@@ -20,7 +20,7 @@ import {
 import { renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
-type VerifyCommandOptions = CommonOptions & {
+type Options = CommonOptions & {
   readonly streams?: readonly StreamName[]
   /** How many differences, or days that are not the same, are listed. */
   readonly limit: number
@@ -29,7 +29,7 @@ type VerifyCommandOptions = CommonOptions & {
   readonly certificate?: string
 }
 
-const examples = `
+const help = `
 Reads the whole service again, so it takes as many requests as a first sync; with --sample much fewer. Changes nothing, neither in the service nor in the warehouse.
 
 With --json it also counts the rows of each stream and day, with a digest of them. --against FILE compares with such a document:
@@ -44,65 +44,68 @@ Examples:
 
 Exit code: 0 equal · 1 failed · 2 a person must change something, or the file has no counts of this project · 3 something differs, or could not be compared`
 
-export function verifyCommand(context: CommandContext): Command {
-  return new Command('verify')
-    .description('Compares the mirror with the service, row by row, and prints what differs.')
-    .addOption(streamsOption())
-    .addOption(projectOption())
-    .addOption(
-      new Option('--sample <n>', 'compare only so many conversations and visitors, drawn at random')
-        .argParser(parseSampleSize)
-        .conflicts('against'),
-    )
-    .option('--limit <n>', 'how many differences or days to list (all are counted)', parseWholeNumber, 100)
-    .option('--against <file>', 'say what changed since `verify --json` printed this file; reads only the warehouse')
-    .addOption(new Option('--certificate <file>').hideHelp())
-    .addOption(quietOption())
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: VerifyCommandOptions) => runAndPrint(context, options, () => runChosen(context, options)))
-}
+export const command = defineCommand<Options>({
+  name: 'verify',
+  description: 'Compares the mirror with the service, row by row, and prints what differs.',
+  options: [
+    streamsOption(),
+    projectOption(),
+    new Option('--sample <n>', 'compare only so many conversations and visitors, drawn at random')
+      .argParser(parseSampleSize)
+      .conflicts('against'),
+    new Option('--limit <n>', 'how many differences or days to list (all are counted)')
+      .argParser(parseWholeNumber)
+      .default(100),
+    new Option(
+      '--against <file>',
+      'say what changed since `verify --json` printed this file; reads only the warehouse',
+    ),
+    new Option('--certificate <file>').hideHelp(),
+    quietOption(),
+    jsonOption(),
+  ],
+  help,
+  run: async (context, options) => {
+    if (options.certificate !== undefined) throw noCertificate()
+    return options.against === undefined ? compare(context, options) : compareAgainst(context, options.against, options)
+  },
+})
 
-async function runChosen(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
-  if (options.certificate === undefined)
-    return options.against === undefined ? runVerify(context, options) : runAgainst(context, options.against, options)
+function noCertificate(): UserError {
   const why = 'there is no --certificate any more: --json prints what it stated'
   const next = 'run `deskmirror verify --json > FILE`'
-  throw new UserError({ what: 'cannot write a certificate', why, next, exitCode: 2 })
+  return new UserError({ what: 'cannot write a certificate', why, next, exitCode: 2 })
 }
 
-async function runVerify(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
-  const config = context.loadConfig('service')
-  const projects = selectProjects(config.projects, options.project)
-  const display = context.openDisplay(options.quiet === true)
-  const log = await context.openLog(config, display)
-  const signal = context.openInterruptSignal(display)
-  const verify = options.json
-    ? (await context.load(() => import('../app/verify-digests.ts'))).verifyWithDigests
-    : (await context.load(() => import('../app/verify.ts'))).verifyProject
-  const { onProgress, notify } = display
-  const common = { signal, onProgress, notify, log, limit: options.limit, sampleSize: options.sample, now: context.now }
-  const results = await forEachProject(projects, signal, (project) => {
-    const streams = options.streams ?? project.streams
-    return verify(config, project, { ...common, streams }).finally(display.clear)
-  })
-  return joinResults(results, renderVerify)
-}
-
-async function runAgainst(context: CommandContext, file: string, options: VerifyCommandOptions) {
-  const config = context.loadConfig('mirror')
-  const projects = selectProjects(config.projects, options.project)
-  // Ctrl-C ends the process at once.
-  const { signal } = new AbortController()
-  const { compareWithDocument } = await context.load(() => import('../app/verify-digests.ts'))
-  const results = await forEachProject(projects, signal, (project) =>
-    compareWithDocument(config, project, { file, streams: options.streams, signal, now: context.now }),
+function compare(context: CommandContext, options: Options): Promise<CommandResult> {
+  const { limit, sample: sampleSize } = options
+  const { now } = context
+  return runOverService(
+    context,
+    options,
+    async ({ config, project, display: { onProgress, notify }, log, signal }) => {
+      const { streams = project.streams } = options
+      const verify = options.json
+        ? (await context.load(() => import('../app/verify-digests.ts'))).verifyWithDigests
+        : (await context.load(() => import('../app/verify.ts'))).verifyProject
+      return verify(config, project, { streams, limit, sampleSize, signal, onProgress, notify, log, now })
+    },
+    renderVerify,
   )
-  return joinResults(results, (comparison) => renderComparison(comparison, options.limit))
 }
 
-/** The results of `verify` and `verify --against` as lines, and their exit codes. */
-type Rendered = { readonly lines: readonly string[]; readonly exit: ExitCode }
+function compareAgainst(context: CommandContext, file: string, options: Options): Promise<CommandResult> {
+  const { signal } = new AbortController()
+  return runOverMirror(
+    context,
+    options,
+    async ({ config, project }) => {
+      const { compareWithDocument } = await context.load(() => import('../app/verify-digests.ts'))
+      return compareWithDocument(config, project, { file, streams: options.streams, signal, now: context.now })
+    },
+    (comparison) => renderComparison(comparison, options.limit),
+  )
+}
 
 function renderVerify(report: VerifyReport): Rendered {
   const sum = (of: 'compared' | 'differing') => report.streams.reduce((total, stream) => total + stream[of], 0)

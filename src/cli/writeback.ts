@@ -20,7 +20,7 @@ Examples:
 
 const subcommands = [addCommand, importCommand, listCommand, showCommand, batchesCommand, ...decisionCommands]
 
-export function writebackCommand(context: CommandContext): Command {
+export function command(context: CommandContext): Command {
   const command = new Command('writeback')
     .description('The queue of write-backs: add to it, list it, and decide about its entries.')
     .addHelpText('after', examples)

@@ -1,14 +1,16 @@
 /** The output of the commands, and their exit codes. */
 import { describe, expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { migrationNames } from '../../schema/migrations/migrations.ts'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { CheckItem } from '../../src/app/check.ts'
 import type { FactsRebuildReport } from '../../src/app/facts.ts'
-import { checkCommand } from '../../src/cli/check.ts'
+import { command as checkCommand } from '../../src/cli/check.ts'
 import { worstExitCode } from '../../src/cli/explain-error.ts'
-import { migrateCommand, renderProgress } from '../../src/cli/migrate.ts'
-import { statusCommand } from '../../src/cli/status.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { verifyCommand } from '../../src/cli/verify.ts'
+import { command as migrateCommand, renderProgress } from '../../src/cli/migrate.ts'
+import { command as statusCommand } from '../../src/cli/status.ts'
+import { command as syncCommand } from '../../src/cli/sync.ts'
+import { command as verifyCommand } from '../../src/cli/verify.ts'
 import type { StatusReport } from '../../src/maintenance/core/reports.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
 import type { SyncOutcome } from '../../src/mirror/core/mirror.ts'
@@ -428,6 +430,13 @@ describe('status', () => {
     expect(out).toMatch(/^messages .* failing for 12 min$/m)
     expect(out).toContain('failed: messages: its disk is full\n')
     expect(out).toContain('failing for 12 min: write-backs visitor/1 (40 times): x is not a function\n')
+  })
+  test('names the version of the program, and that of its schema', async () => {
+    const useCases = { readStatus: async () => report }
+    const { out } = await runCommand(statusCommand, ['--project', 'shop'], useCases, { now })
+    expect(out).toMatch(/\ndeskmirror \d+\.\d+\.\d+ \(schema \d{4}_\w+\)\n$/)
+    const json = await runCommand(statusCommand, ['--json'], useCases, { now })
+    expect(JSON.parse(json.out).versions).toEqual({ program: packageJson.version, schema: migrationNames.at(-1) })
   })
   test('reports that writing is switched off, as does check', async () => {
     const readOnly = { DESKMIRROR_READ_ONLY: '1' }

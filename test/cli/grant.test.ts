@@ -1,6 +1,6 @@
 /** `deskmirror migrate --grant`: what it prints, and what it refuses. */
 import { expect, test } from 'vitest'
-import { migrateCommand } from '../../src/cli/migrate.ts'
+import { command as migrateCommand } from '../../src/cli/migrate.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
 const report = {

@@ -3,47 +3,13 @@
  * second of processor time, so tests of what a command does run it here. That the program itself parses its arguments,
  * sets its exit code and writes to its streams is for the tests that use `runDeskmirror`.
  */
-import { Command, CommanderError, type OutputConfiguration } from 'commander'
-import { checkCommand } from '../../src/cli/check.ts'
+import { type Command, CommanderError, type OutputConfiguration } from 'commander'
 import { type CommandContext, createCommandContext } from '../../src/cli/command-context.ts'
-import { consoleCommand } from '../../src/cli/console.ts'
-import { demoCommand } from '../../src/cli/demo.ts'
-import { eraseCommand } from '../../src/cli/erase.ts'
 import { explainError, renderError } from '../../src/cli/explain-error.ts'
-import { exportCommand } from '../../src/cli/export.ts'
-import { initCommand } from '../../src/cli/init.ts'
-import { migrateCommand } from '../../src/cli/migrate.ts'
-import { pushCommand } from '../../src/cli/push.ts'
+import { commandNames, createProgram } from '../../src/cli/program.ts'
 import { openDisplay } from '../../src/cli/render/display.ts'
-import { reportCommand } from '../../src/cli/report.ts'
-import { sandboxCommand } from '../../src/cli/sandbox.ts'
-import { startCommand } from '../../src/cli/start.ts'
-import { statusCommand } from '../../src/cli/status.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { tokenCommand } from '../../src/cli/token.ts'
-import { verifyCommand } from '../../src/cli/verify.ts'
-import { writebackCommand } from '../../src/cli/writeback.ts'
 import { loadConfig, wantsStackTraces } from '../../src/config/load.ts'
 import type { ProcessResult, RunOptions } from './run-process.ts'
-
-const commands = [
-  checkCommand,
-  consoleCommand,
-  demoCommand,
-  eraseCommand,
-  exportCommand,
-  initCommand,
-  migrateCommand,
-  pushCommand,
-  reportCommand,
-  sandboxCommand,
-  startCommand,
-  statusCommand,
-  syncCommand,
-  tokenCommand,
-  verifyCommand,
-  writebackCommand,
-]
 
 /** It listens to the process's streams, so there is one. */
 const processContext = createCommandContext()
@@ -95,8 +61,7 @@ async function run(args: readonly string[], { cwd, env = {}, input = '' }: RunOp
     openEndingSignal: () => new AbortController().signal,
     openStdin: () => ReadableStream.from([Buffer.from(input)]),
   }
-  const program = new Command('deskmirror').enablePositionalOptions()
-  for (const command of commands) program.addCommand(command(context))
+  const program = await createProgram(context, commandNames)
   redirect(program, { writeOut: context.writeOut, writeErr })
   try {
     await program.parseAsync(args, { from: 'user' })

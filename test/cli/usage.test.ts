@@ -40,9 +40,9 @@ describe.concurrent('help', () => {
     expect(out).toMatch(/\$ (npx )?deskmirror/)
   })
 
-  test('the version is that of the package', async () => {
+  test('the version is that of the package, with the last migration of its schema', async () => {
     const { exit, out } = await runDeskmirror(['--version'], { cwd: emptyFolder })
-    expect([exit, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
+    expect([exit, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+ \(schema \d{4}_\w+\)\n$/)])
   })
 })
 

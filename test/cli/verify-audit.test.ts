@@ -1,7 +1,7 @@
 /** What `verify --against` and `audit` print. */
 import { describe, expect, test } from 'vitest'
-import { auditCommand } from '../../src/cli/audit.ts'
-import { verifyCommand } from '../../src/cli/verify.ts'
+import { command as auditCommand } from '../../src/cli/audit.ts'
+import { command as verifyCommand } from '../../src/cli/verify.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
 import { compareDigests } from '../../src/mirror/core/day-digests.ts'
 import type { AuditReport, DigestComparison } from '../../src/mirror/core/reports.ts'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { writebackCommand } from '../../src/cli/writeback.ts'
+import { command as writebackCommand } from '../../src/cli/writeback.ts'
 import type { NamedEntry, OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
 import type { DecisionReport } from '../../src/outbox/core/reports.ts'
 import type { CheckedReview } from '../../src/outbox/core/review-summary.ts'

@@ -9,8 +9,8 @@ import { cleanEnvironment, launcher, runDeskmirror } from '../cli/run-process.ts
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const runner = `
-  const { sandboxCommand } = await import(${JSON.stringify(new URL('../../src/cli/sandbox.ts', import.meta.url).href)})
-  await sandboxCommand().parseAsync(process.argv.slice(1), { from: 'user' })
+  const { command } = await import(${JSON.stringify(new URL('../../src/cli/sandbox.ts', import.meta.url).href)})
+  await command().parseAsync(process.argv.slice(1), { from: 'user' })
 `
 const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
 let child: ChildProcess

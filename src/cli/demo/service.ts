@@ -17,6 +17,7 @@ export async function startDemoService(now: number): Promise<Sandbox> {
   // Loaded here so that other commands start faster.
   const { startSandbox } = await import('../../sandbox/sandbox.ts')
   return startSandbox({
+    id: 'demo',
     seed: 2,
     size,
     now: rfc3339(Math.floor(now / 1000)),
