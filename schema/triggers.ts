@@ -33,9 +33,22 @@ export async function replaceTriggers(run: Run, kind: DatabaseKind): Promise<voi
   else await replaceInPostgres(run)
 }
 
+/** Those that `replaceTriggers` makes. */
+export function triggerNames(kind: DatabaseKind): readonly string[] {
+  if (kind === 'sqlite') return triggersInSqlite().map(({ name }) => name)
+  return [writebackTriggersInPostgres(''), otherTriggers('')].flatMap(({ triggers }) => Object.keys(triggers))
+}
+
 async function replaceInSqlite(run: Run): Promise<void> {
+  for (const { name, when, does } of triggersInSqlite()) {
+    await run(`drop trigger if exists ${name}`)
+    await run(`create trigger ${name} ${when} begin ${does}; end`)
+  }
+}
+
+function triggersInSqlite(): readonly SqliteTrigger[] {
   const parts = { lower: 'lower', erased: 'erased_ids', field: (name: string) => `json_extract(new.raw, '$.${name}')` }
-  const triggers: readonly SqliteTrigger[] = [
+  return [
     ...writebackTriggersInSqlite(),
     {
       name: 'console_events_kept',
@@ -60,10 +73,6 @@ async function replaceInSqlite(run: Run): Promise<void> {
       does: 'select raise(ignore)',
     })),
   ]
-  for (const { name, when, does } of triggers) {
-    await run(`drop trigger if exists ${name}`)
-    await run(`create trigger ${name} ${when} begin ${does}; end`)
-  }
 }
 
 async function replaceInPostgres(run: Run): Promise<void> {

@@ -7,6 +7,7 @@ import { type TableSpec, tables } from '../../schema/tables.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Db } from './connection-pool.ts'
 import { acquireLock } from './dialect.ts'
+import { findMixedSchema } from './mixed-schema.ts'
 import { retryOnDeadlock } from './transactions.ts'
 
 /** `from`: null = the database was empty. */
@@ -30,6 +31,8 @@ export function migrate(
     await createMigrationTable(trx, kind)
     const before = await readAppliedMigrations(trx)
     rejectOtherSchemas(before)
+    const mixed = await findMixedSchema(runOn(trx), kind, before, isCurrent(before))
+    if (mixed !== null) throw mixed
     const applied = await applyMigrations(runOn(trx), kind, before)
     for (const name of applied) await sql`insert into sync_schema (name) values (${name})`.execute(trx)
     if (applied.length > 0 && kind === 'postgres') await writeTableComments(trx)
@@ -105,15 +108,22 @@ export class EmptyWarehouseError extends UserError {
 
 /** For a process that only reads: throws UserError unless the schema is this version's. */
 export async function requireCurrentSchema(db: Db, kind: DatabaseKind): Promise<void> {
-  const found = await runOn(db)(
-    kind === 'sqlite'
-      ? `select 1 from sqlite_master where name = 'sync_schema'`
-      : `select 1 where to_regclass('sync_schema') is not null`,
-  )
-  const applied = found.length === 0 ? [] : await readAppliedMigrations(db)
-  if (applied.length === 0) throw new EmptyWarehouseError()
+  const readApplied = async () => {
+    const found = await runOn(db)(
+      kind === 'sqlite'
+        ? `select 1 from sqlite_master where name = 'sync_schema'`
+        : `select 1 where to_regclass('sync_schema') is not null`,
+    )
+    return found.length === 0 ? [] : readAppliedMigrations(db)
+  }
+  const applied = await readApplied()
   rejectOtherSchemas(applied)
-  if (applied.length === migrationNames.length) return
+  const mixed = await findMixedSchema(runOn(db), kind, applied, isCurrent(applied))
+  // Another process may have migrated it in between.
+  if (mixed !== null && (await readApplied()).length !== applied.length) return requireCurrentSchema(db, kind)
+  if (mixed !== null) throw mixed
+  if (applied.length === 0) throw new EmptyWarehouseError()
+  if (isCurrent(applied)) return
   throw new UserError({
     what: 'cannot read the warehouse',
     why: `its schema is from an older version (${applied.at(-1)})`,
@@ -127,6 +137,8 @@ async function readAppliedMigrations(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from sync_schema order by name`.execute(db)
   return rows.map(({ name }) => name)
 }
+
+const isCurrent = (applied: readonly string[]) => applied.length === migrationNames.length
 
 /** Throws UserError if a newer version has written to the database, or one before 0.1.0. */
 function rejectOtherSchemas(applied: readonly string[]): void {

@@ -1,5 +1,4 @@
 /** A warehouse that went back in time, as after a restored backup, sends nothing until a person has said how to go on. */
-import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +8,7 @@ import { resumeRestored } from '../../src/app/batches.ts'
 import { startTestRedis } from '../jobs/queue-fixtures.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
-import { findPrograms } from '../support/postgres-server.ts'
+import { dumpPostgres, restorePostgres } from '../support/postgres-backup.ts'
 import { startWorkerInProcess, workerConfig } from '../worker/in-process-worker.ts'
 import { createOutboxFixture, type OutboxFixture, performedWrites } from './outbox-fixture.ts'
 
@@ -29,12 +28,11 @@ async function backUp(kind: Kind, { instance, warehouse }: OutboxFixture): Promi
       copyFileSync(copy, path)
     }
   }
-  const url = new URL(instance.url!)
-  url.searchParams.delete('schema')
-  const programs = await findPrograms()
-  const run = (program: string, ...args: string[]) => execFileSync(join(programs, program), args, { stdio: 'ignore' })
-  run('pg_dump', '--format=custom', '--file', copy, url.href)
-  return async () => void run('pg_restore', '--clean', '--if-exists', '--dbname', url.href, copy)
+  await dumpPostgres(instance.url!, copy)
+  return async () => {
+    await warehouse.close()
+    await restorePostgres(instance.url!, copy)
+  }
 }
 
 /** SQLite has a file beside it, Postgres the Redis of the queue. */

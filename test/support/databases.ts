@@ -59,8 +59,14 @@ function createInstance(
     url,
     open: async () => {
       const warehouse = await open()
-      openWarehouses.push(warehouse)
-      return warehouse
+      let closed: Promise<void> | undefined
+      const closeOnce = () => {
+        closed ??= warehouse.close()
+        return closed
+      }
+      const opened = { ...warehouse, close: closeOnce }
+      openWarehouses.push(opened)
+      return opened
     },
     drop: async () => {
       for (const warehouse of openWarehouses) await warehouse.close()

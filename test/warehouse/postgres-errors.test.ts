@@ -85,7 +85,7 @@ test('a user without a permission gets a clear message, also during a sync', asy
 
 test('a missing table is reported as missing, not as a bug of deskmirror', async () => {
   await changeForTest('alter table visitors rename to visitors_old', 'alter table visitors_old rename to visitors')
-  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 one of its tables is missing/)
+  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 it has no table visitors/)
 })
 
 test('a read-only mirror has a status, and commands that store their request budget there say why they cannot run', async () => {

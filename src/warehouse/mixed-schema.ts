@@ -1,0 +1,95 @@
+/**
+ * Recognises tables that no migration leaves: those of a dump that was restored over existing tables, or only in part. Their
+ * rows may be there twice, and nothing may be read from them or stored.
+ */
+import type { DatabaseKind } from '../../schema/column-types.ts'
+import type { Run } from '../../schema/create-missing.ts'
+import { uniqueIndexes } from '../../schema/indexes.ts'
+import { type TableSpec, tables } from '../../schema/tables.ts'
+import { triggerNames } from '../../schema/triggers.ts'
+import { UserError } from '../values/user-error.ts'
+
+const specs = Object.entries<TableSpec>(tables)
+
+/** `applied`: the migrations that the database names. `isCurrent`: all, so that it has whatever this version makes. */
+export async function findMixedSchema(
+  run: Run,
+  kind: DatabaseKind,
+  applied: readonly string[],
+  isCurrent: boolean,
+): Promise<UserError | null> {
+  const objects = new Set((await run(listObjects[kind])).map(({ type, name }) => `${type} ${name}`))
+  const found =
+    findFault(kind, applied, objects) ??
+    (isCurrent ? (findLost(kind, objects) ?? (await findDoubled(run, kind))) : null)
+  if (found === null) return null
+  return new UserError({
+    what: 'cannot use the warehouse',
+    why: `it has ${found}, as after a dump that was restored over existing tables, or only in part`,
+    next: 'restore the dump into a new, empty database (docs/guide.md, Back up and restore), or use another one',
+    exitCode: 2,
+  })
+}
+
+/** `table NAME`, `view NAME`, `key TABLE`, `index NAME`, `trigger NAME`. */
+type Objects = ReadonlySet<string>
+
+function findFault(kind: DatabaseKind, applied: readonly string[], objects: Objects): string | null {
+  const present = specs.filter(([name]) => objects.has(`table ${name}`))
+  if (applied.length === 0)
+    return present.length === 0 ? null : `${listed(present.map(([name]) => name))}, but no list of migrations`
+  const keyed = present.filter(([, { postgresIndex }]) => kind === 'sqlite' || postgresIndex === undefined)
+  const withoutKey = ['sync_schema', ...keyed.map(([name]) => name)].filter((name) => !objects.has(`key ${name}`))
+  if (withoutKey.length > 0) return `no primary key on ${listed(withoutKey)}`
+  // A table became a view.
+  if (objects.has('view messages') === applied.includes('0016_message_rows')) return null
+  return `messages of another version than its list of migrations (${applied.at(-1)})`
+}
+
+/** What this version makes, and the database lacks. */
+function findLost(kind: DatabaseKind, objects: Objects): string | null {
+  const made = [
+    ...specs.map(([name, { storedIn }]) => `${storedIn === undefined ? 'table' : 'view'} ${name}`),
+    ...uniqueIndexes.map((index) => `index ${index.replace(/ .*/s, '')}`),
+    ...triggerNames(kind).map((name) => `trigger ${name}`),
+  ]
+  const lost = made.filter((object) => !objects.has(object))
+  return lost.length === 0 ? null : `no ${listed(lost)}`
+}
+
+/** In tables whose rows Postgres does not keep apart. */
+async function findDoubled(run: Run, kind: DatabaseKind): Promise<string | null> {
+  const doubled = kind === 'sqlite' ? [] : await run(tablesWithDoubledRows)
+  return doubled.length === 0 ? null : `rows twice in ${listed(doubled.map(({ name }) => String(name)))}`
+}
+
+function listed(names: readonly string[]): string {
+  const [first, second, ...others] = names
+  if (second === undefined) return `${first}`
+  return others.length === 0 ? `${first} and ${second}` : `${first}, ${second} and ${others.length} more`
+}
+
+const listObjects: Readonly<Record<DatabaseKind, string>> = {
+  sqlite: `select type, name from sqlite_master
+  union all select 'key', m.name from sqlite_master m
+    where m.type = 'table' and exists (select 1 from pragma_table_info(m.name) where pk > 0)`,
+  postgres: `
+  with here as (select coalesce(
+    (select relnamespace from pg_class where oid = to_regclass('sync_schema')), current_schema()::regnamespace) as id)
+  select case relkind when 'r' then 'table' when 'i' then 'index' else 'view' end as type, relname as name
+    from pg_class join here on relnamespace = here.id where relkind in ('r', 'i', 'v')
+  union all select 'key', relname from pg_class join here on relnamespace = here.id
+    join pg_constraint on conrelid = pg_class.oid and contype = 'p'
+  union all select 'trigger', tgname from pg_class join here on relnamespace = here.id
+    join pg_trigger on tgrelid = pg_class.oid and not tgisinternal`,
+}
+
+/** A restore doubles all rows of a table, or none: the first ones tell it, whose neighbours an index finds. */
+const tablesWithDoubledRows = specs
+  .filter(([, { postgresIndex }]) => postgresIndex !== undefined)
+  .map(([name, { key }]) => {
+    const same = key.map((column) => `other.${column} = one.${column}`).join(' and ')
+    return `select '${name}' as name where exists (select 1 from (select * from ${name} limit 20) one
+      where (select count(*) from ${name} other where ${same}) > 1)`
+  })
+  .join(' union all ')

@@ -1,0 +1,123 @@
+/** A dump that is restored as docs/guide.md says is what it was. Other ways leave tables that every command recognises. */
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { runInProcess } from '../cli/run-in-process.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
+import { dumpPostgres, restorePostgres } from '../support/postgres-backup.ts'
+import { findPrograms } from '../support/postgres-server.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
+import { connect } from './older-warehouse.ts'
+import { createReleased } from './released-warehouse.ts'
+
+const [, postgres] = databases
+
+const project = {
+  DESKMIRROR_BASE_URL: 'http://127.0.0.1:9',
+  DESKMIRROR_PROJECT_ID: '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f',
+  DESKMIRROR_API_KEY: 'svc_live_example',
+}
+
+const conversation = `insert into conversations (project_id, id, raw, synced_at, asked_at)
+  values ('main', 'c', '{}', '2026-09-01T00:00:00Z', 1)`
+const wait = `insert into fct_wait (project_id, conversation_id, wait_number, started_at, started_date, started_hour, messages,
+  ended_by) values ('main', 'c', 1, '2026-09-01T00:00:00Z', '2026-09-01', 0, 1, 'nobody')`
+
+type Version = 'older' | 'older, without rows' | 'present'
+
+/** A warehouse, mostly with rows, and a dump of it. Nobody is connected to it. */
+async function dumped(version: Version) {
+  const database = version === 'present' ? await postgres.make() : await postgres.makeEmpty()
+  onTestFinished(database.drop)
+  if (version !== 'present') await createReleased(database)
+  if (version !== 'older, without rows') await query(database, conversation)
+  if (version === 'present') await query(database, wait)
+  const folder = createTempFolder(onTestFinished)
+  const dump = join(folder, 'deskmirror.dump')
+  await dumpPostgres(database.url, dump)
+  return { database, dump, folder }
+}
+
+async function query(database: DatabaseInstance, text: string) {
+  const connection = await connect(database)
+  const rows = await connection.query(text)
+  await connection.close()
+  return rows
+}
+
+test.for(['older', 'present'] as const)(
+  'a dump of the %s version over a warehouse of this version is restored as the guide says',
+  async (version) => {
+    const { database, dump } = await dumped(version)
+    await (await database.open()).close()
+    await query(database, conversation.replace("'c'", "'later'"))
+    await restorePostgres(database.url, dump)
+    const warehouse = await database.open()
+    expect(await warehouse.query('select id from conversations')).toEqual([{ id: 'c' }])
+    await warehouse.close()
+  },
+)
+
+type Restore = {
+  readonly version: Version
+  readonly into: 'existing' | 'empty'
+  readonly args: readonly string[]
+  /** What was not restored, of the list of contents. */
+  readonly without?: RegExp
+  readonly says: RegExp
+}
+
+/** How people restore, and restores that ended early: tables are made first, then rows, keys, indexes and triggers. */
+const restores: Readonly<Record<string, Restore>> = {
+  'an older dump over existing tables, with --clean': {
+    ...{ version: 'older', into: 'existing', args: ['--clean', '--if-exists'] },
+    says: /no primary key on conversations,/,
+  },
+  'a dump over existing tables': {
+    ...{ version: 'present', into: 'existing', args: [] },
+    says: /rows twice in fct_wait,/,
+  },
+  'tables without rows': {
+    ...{ version: 'present', into: 'empty', args: ['--section=pre-data'] },
+    says: /it has .* and \d+ more, but no list of migrations,/,
+  },
+  'tables and rows': {
+    ...{ version: 'present', into: 'empty', args: ['--section=pre-data', '--section=data'] },
+    says: /no primary key on sync_schema, .* and \d+ more,/,
+  },
+  'all but a table, an index and the triggers': {
+    ...{ version: 'present', into: 'empty', args: [], without: /TABLE .*erased_ids|INDEX .*writebacks_by_ref|TRIGGER/ },
+    says: /no table erased_ids, index writebacks_by_ref and \d+ more,/,
+  },
+  'an older dump without rows over existing tables, with --clean': {
+    ...{ version: 'older, without rows', into: 'existing', args: ['--clean', '--if-exists'] },
+    says: /messages of another version than its list of migrations \(0011_failures\)/,
+  },
+}
+
+for (const [what, { version, into, args, without, says }] of Object.entries(restores)) {
+  test(`${what}: each command says so, and changes nothing`, async () => {
+    const { database, dump, folder } = await dumped(version)
+    if (into === 'existing') await (await database.open()).close()
+    else await query(database, 'drop schema warehouse cascade')
+    const url = new URL(database.url)
+    url.search = ''
+    const programs = await findPrograms()
+    const pgRestore = (...options: readonly string[]) =>
+      spawnSync(join(programs, 'pg_restore'), [...options, dump], { encoding: 'utf8' }).stdout
+    const contents = pgRestore('--list').split('\n')
+    const list = join(folder, 'list')
+    writeFileSync(list, contents.filter((line) => !without?.test(line)).join('\n'))
+    pgRestore(...args, '--use-list', list, '--dbname', url.href)
+    const countRows = () => query(database, 'select count(*) as rows from conversations')
+    const before = await countRows()
+    const env = { ...project, DESKMIRROR_DATABASE_URL: database.url }
+    for (const command of ['migrate', 'status', 'sync', 'push', 'start']) {
+      const { exit, err } = await runInProcess([command], { cwd: folder, env })
+      expect([command, exit]).toEqual([command, 2])
+      expect(err).toMatch(says)
+    }
+    expect(await countRows()).toEqual(before)
+  })
+}
