@@ -3,6 +3,26 @@
 export const targetKinds = ['conversation', 'visitor'] as const
 export type TargetKind = (typeof targetKinds)[number]
 
+/** A field of a target that write-backs set, and where it is read before and after. */
+export type FieldSpec = {
+  readonly target: TargetKind
+  /** What the service calls it. */
+  readonly shownAs: string
+  /** Of the mirrored table; without one it is read from `raw`. */
+  readonly column?: string
+  /** It is shown as the time since when it is set: what people call it when it is not set, and when it is. */
+  readonly flagWords?: readonly [off: string, on: string]
+}
+
+/** By their names in payloads. */
+export const targetFields = {
+  handled: { target: 'conversation', shownAs: 'handledAt', column: 'handled_at', flagWords: ['open', 'handled'] },
+  name: { target: 'visitor', shownAs: 'name', column: 'name' },
+  email: { target: 'visitor', shownAs: 'email', column: 'email' },
+} as const satisfies Readonly<Record<string, FieldSpec>>
+
+export type FieldName = keyof typeof targetFields
+
 /** A text that is not blank. In an operation with optional ones, one must be given, and null clears it. */
 type TextSpec = { readonly maxLength: number; readonly isOptional?: true }
 

@@ -6,6 +6,13 @@ const described = Object.entries(operationSpecs)
 const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').format(names)
 const listAny = (names: readonly string[]) => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
 
+/** What every write-back may have besides its operation, target and payload: columns of CSV, too. */
+export const requestColumns = {
+  ref: ['text?', 'your own key, or else the id: the same key is never queued twice'],
+  expect: ['text?', 'the last message that the person saw: its id or its time'],
+  expires_at: ['time?', 'it is not sent after this time'],
+} as const satisfies TableSpec['columns']
+
 export const outboxTables = {
   writebacks: {
     note: 'The queue of changes to send to the service. Inserting a row with operation, target and payload queues a write-back.',
@@ -26,9 +33,7 @@ export const outboxTables = {
       ],
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that created it'],
-      ref: ['text?', 'your own key, or else the id: the same key is never queued twice'],
-      expect: ['text?', 'the last message that the person saw: its id or its time'],
-      expires_at: ['time?', 'it is not sent after this time'],
+      ...requestColumns,
       created_at: ['time', 'has a default'],
       created_by: ['text?', 'who queued it'],
       sent_at: ['time?', 'when it was last sent'],

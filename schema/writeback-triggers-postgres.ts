@@ -2,6 +2,8 @@
  * The triggers of write-backs in Postgres. They name every object with its schema, so that a user who may insert a row cannot
  * substitute tables of their own.
  */
+import type { TargetKind } from './operation-specs.ts'
+import { snapshotSql } from './shown-fields.ts'
 import {
   addRows,
   conditions,
@@ -147,14 +149,11 @@ function begin(schema: string): string {
  * index that starts with the project, and read all of it.
  */
 function seenIn(schema: string): string {
-  const shown = (object: string, table: string, target: string) => `(select ${object} from
+  const shown = (target: TargetKind) => `(select ${snapshotSql('postgres', target, 'mirrored.')} from
     (select case when new.project_id <> '' then new.project_id
-      else (select project_id from ${schema}.${table} order by project_id, id limit 1) end) own (project)
-    cross join lateral (select * from ${schema}.${table} where (project_id, id) >= (own.project, new.${target})
+      else (select project_id from ${schema}.${target}s order by project_id, id limit 1) end) own (project)
+    cross join lateral (select * from ${schema}.${target}s where (project_id, id) >= (own.project, new.${target}_id)
       order by project_id, id limit 1) mirrored
-    where mirrored.project_id = own.project and mirrored.id = new.${target} and mirrored.deleted_at is null)`
-  const at = `pg_catalog.to_char(mirrored.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-  return `case when ${isOnConversation}
-    then ${shown(`pg_catalog.jsonb_build_object('last_message_at', ${at})`, 'conversations', 'conversation_id')}
-    else ${shown("pg_catalog.jsonb_build_object('name', mirrored.name, 'email', mirrored.email)", 'visitors', 'visitor_id')} end`
+    where mirrored.project_id = own.project and mirrored.id = new.${target}_id and mirrored.deleted_at is null)`
+  return `case when ${isOnConversation} then ${shown('conversation')} else ${shown('visitor')} end`
 }

@@ -1,4 +1,6 @@
 /** The triggers of write-backs in SQLite. */
+import type { TargetKind } from './operation-specs.ts'
+import { snapshotSql } from './shown-fields.ts'
 import {
   addRows,
   conditions,
@@ -23,12 +25,10 @@ export type SqliteTrigger = { readonly name: string; readonly when: string; read
 export function writebackTriggersInSqlite(): readonly SqliteTrigger[] {
   const own = 'project_id = new.project_id and id = new.id'
   /** A row without a project belongs to the single project. */
-  const shown = (object: string, table: string, target: string) => `(select ${object} from ${table}
-    where project_id = case when new.project_id <> '' then new.project_id else (select min(project_id) from ${table}) end
-      and id = new.${target} and deleted_at is null)`
-  const seen = `case when ${isOnConversation}
-    then ${shown("json_object('last_message_at', last_message_at)", 'conversations', 'conversation_id')}
-    else ${shown("json_object('name', name, 'email', email)", 'visitors', 'visitor_id')} end`
+  const shown = (target: TargetKind) => `(select ${snapshotSql('sqlite', target)} from ${target}s
+    where project_id = case when new.project_id <> '' then new.project_id else (select min(project_id) from ${target}s) end
+      and id = new.${target}_id and deleted_at is null)`
+  const seen = `case when ${isOnConversation} then ${shown('conversation')} else ${shown('visitor')} end`
   const resets = [
     ...counters.map((column) => `${column} = 0`),
     ...[...outcome, ...decisions].map((column) => `${column} = null`),

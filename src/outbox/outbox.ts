@@ -78,7 +78,7 @@ export {
   type WritebackStatus,
   writebackStatuses,
 } from './core/state.ts'
-export { expiryMistakes, parseRequest, type WritebackRequest } from './core/writeback-request.ts'
+export { commonFields, expiryMistakes, parseRequest, type WritebackRequest } from './core/writeback-request.ts'
 export { approvable, describeMismatch, executeDecision, requireBatch, resolveIds } from './decide.ts'
 export type { WritebackDeps } from './handlers/operation-handler.ts'
 export type { CheckResult } from './import/check-lines.ts'

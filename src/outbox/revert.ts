@@ -32,7 +32,8 @@ export async function revertBatch(
     const revert = revertLane(lane)
     arrived += lane.rows.filter(({ status }) => status === 'succeeded').length
     // The ref keeps two people who take it back at the same time from queueing it twice.
-    if (revert.request !== null) requests.push({ ...revert.request, ref: `${revertId}/${lane.rows[0]?.id ?? ''}` })
+    const refOf = ({ operation }: WritebackRequest) => `${revertId}/${lane.rows[0]?.id ?? ''}/${operation}`
+    requests.push(...revert.requests.map((request) => ({ ...request, ref: refOf(request) })))
     for (const row of revert.notReverted) {
       counts[row.outcome] = (counts[row.outcome] ?? 0) + 1
       if (notReverted.length < rowsReported) notReverted.push(row)

@@ -71,8 +71,14 @@ const changes: readonly Change[] = [
     named: [],
   },
   {
+    // One that sets a field that no other sets.
     row: 'a write-back operation',
     edits: [
+      [
+        'schema/operation-specs.ts',
+        "  name: { target: 'visitor', shownAs",
+        "tag: { target: 'visitor', shownAs: 'tag' },\n",
+      ],
       [
         'schema/operation-specs.ts',
         '  note: {\n',
@@ -82,7 +88,7 @@ const changes: readonly Change[] = [
         'src/outbox/core/operations.ts',
         '  note: {\n',
         `tag: { ...operationSpecs.tag, notRevertible: null, isPublic: false, words: ['tag', 'tags'],
-           action: 'add_note', sets: [], readsPerSend: 0, fields: { tag: contentField }, summary: '', examples: [] },\n`,
+           action: 'add_note', sets: ['tag'], readsPerSend: 0, fields: { tag: contentField }, summary: '', examples: [] },\n`,
       ],
     ],
     named: ['src/outbox/handlers/all-handlers.ts'],
@@ -94,9 +100,9 @@ const changes: readonly Change[] = [
       [
         'src/outbox/core/writeback-request.ts',
         '  expires_at: {',
-        "priority: { property: 'priority', kind: 'word', schema: z.string().nullish() },\n",
+        "priority: { property: 'priority', kind: 'word', schema: z.string().nullish(), value: '', help: '' },\n",
       ],
-      ['schema/outbox-tables.ts', "      expires_at: ['time?'", "priority: ['text?', ''], "],
+      ['schema/outbox-tables.ts', "  expires_at: ['time?'", "priority: ['text?', ''], "],
     ],
     named: [],
   },

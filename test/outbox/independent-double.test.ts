@@ -281,7 +281,7 @@ test('a correction that arrives after its verifications is taken back to what wa
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
   const [lane] = await Array.fromAsync(o.warehouse.outbox(ids.project).readLanes('late'))
-  expect(revertLane(lane!).request?.payload).toEqual({ name: 'Vi' })
+  expect(revertLane(lane!).requests[0]?.payload).toEqual({ name: 'Vi' })
 })
 
 test('our own correction is recognised if the service trims it and converts it to lower case', async () => {

@@ -45,8 +45,8 @@ const change = (old: string | null, now: string | null): HandledChange => ({ see
 
 /** `payload` of the inverse, and the outcomes of the rows that are not taken back. */
 function inverse(rows: readonly BatchRow[], lane: Partial<LaneToRevert> = {}) {
-  const { request, notReverted } = revertLane({ rows, mirrored: null, changes: [], ...lane })
-  return [request?.payload ?? null, notReverted.map(({ id, outcome }) => `${id} ${outcome}`)]
+  const { requests, notReverted } = revertLane({ rows, mirrored: null, changes: [], ...lane })
+  return [requests[0]?.payload ?? null, notReverted.map(({ id, outcome }) => `${id} ${outcome}`)]
 }
 
 describe('a flag', () => {

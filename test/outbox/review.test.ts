@@ -28,14 +28,14 @@ const note: Line = { operation: 'note', visitor_id: v, content: 'Asked for an in
 const open: ConversationState = {
   kind: 'conversation',
   isDeleted: false,
-  isHandled: false,
+  fields: { handled: false },
   visitorName: 'Ada',
   lastMessageAt: '2026-05-31T10:00:00Z',
   isLastByVisitor: true,
   lastVisitorMessage: { id: '12', at: '2026-05-31T10:00:00Z', text: 'Where is  my\norder?' },
 }
-const handled: ConversationState = { ...open, isHandled: true }
-const ada: VisitorState = { kind: 'visitor', isDeleted: false, name: 'Ada', email: 'ada@example.org' }
+const handled: ConversationState = { ...open, fields: { handled: true } }
+const ada: VisitorState = { kind: 'visitor', isDeleted: false, fields: { name: 'Ada', email: 'ada@example.org' } }
 
 function rowOf(line: Line, position = 1, queued: ReviewRow['queued'] = null): ReviewRow {
   const { operation, conversation_id, visitor_id } = line as { [field: string]: string }

@@ -6,7 +6,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config/config.ts'
 import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
 import { mistakeText } from '../../outbox/core/request-mistake.ts'
-import { expiryMistakes, parseRequest } from '../../outbox/core/writeback-request.ts'
+import { commonFields, expiryMistakes, parseRequest } from '../../outbox/core/writeback-request.ts'
 import { parseFlag } from '../../outbox/import/csv-values.ts'
 import type { AddWritebackReport, Operation, PayloadField, WritebackRequest } from '../../outbox/outbox.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
@@ -26,14 +26,8 @@ import {
 } from '../options.ts'
 import { renderEstimate } from './render-import.ts'
 
-type Options = CommonOptions &
-  PersonOption & {
-    readonly ref?: string
-    readonly expect?: string
-    readonly expiresAt?: string
-    readonly expires?: Ms
-  }
-/** Options of the target and of the payload's fields. */
+type Options = CommonOptions & PersonOption & { readonly expires?: Ms }
+/** Options of the target and of the request's fields. */
 type OwnOptions = Readonly<Record<string, unknown>>
 
 const helpText = (some: readonly Operation[]) => `
@@ -54,21 +48,13 @@ export function addCommand(context: CommandContext): Command {
 }
 
 function operationCommand(context: CommandContext, operation: Operation): Command {
-  const { target, fields, summary } = operationTypes[operation]
+  const { target, summary } = operationTypes[operation]
   const description = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`
   const command = new Command(operation).summary(summary).description(description)
   const options = [
     new Option(`--${target} <id>`, `the ${target} (required)`),
-    ...Object.entries(fields).flatMap(([name, field]) => fieldOptions(name, field)),
-    new Option('--ref <key>', 'your own key: the same one is never queued twice'),
-    new Option(
-      '--expect <message>',
-      'the last message that you saw, its id or its time: not sent if a visitor has written since',
-    ),
-    new Option('--expires-at <time>', 'do not send it after this time, for example 2026-01-31T18:00:00Z').conflicts(
-      'expires',
-    ),
-    expiresOption(),
+    ...fieldsOf(operation).flatMap(([name, field]) => fieldOptions(name, field)),
+    expiresOption().conflicts('expiresAt'),
     personOption(),
     oneProjectOption(),
     quietOption(),
@@ -84,8 +70,14 @@ function operationCommand(context: CommandContext, operation: Operation): Comman
     )
 }
 
+type AddField = Omit<PayloadField, 'kind'> & { readonly kind: string }
+
+function fieldsOf(operation: Operation) {
+  return Object.entries<AddField>({ ...operationTypes[operation].fields, ...commonFields })
+}
+
 /** Its option, and the one that clears it. */
-function fieldOptions(name: string, field: PayloadField): readonly Option[] {
+function fieldOptions(name: string, field: AddField): readonly Option[] {
   const option = new Option(`${optionName(name)} <${field.value}>`, field.help)
   if (field.kind === 'flag') option.argParser(parseFlagOption)
   if (field.default !== undefined) option.default(field.default)
@@ -124,20 +116,15 @@ async function runAdd(
 
 /** The options in the form of an import line. */
 async function toRequestLine(context: CommandContext, operation: Operation, options: Options & OwnOptions) {
-  const { target, fields } = operationTypes[operation]
+  const { target } = operationTypes[operation]
   const optionValue = (option: string) => options[new Option(option).attributeName()]
-  const line: Record<string, unknown> = {
-    operation,
-    [`${target}_id`]: options[target],
-    ref: options.ref,
-    expect: options.expect,
-    expires_at: options.expiresAt ?? toExpiryTime(context.now(), options.expires),
-  }
-  for (const [name, { clearHelp, readsStdin }] of Object.entries(fields)) {
+  const line: Record<string, unknown> = { operation, [`${target}_id`]: options[target] }
+  for (const [name, { clearHelp, readsStdin }] of fieldsOf(operation)) {
     const value = optionValue(optionName(name))
     if (clearHelp !== undefined && optionValue(clearOptionName(name)) === true) line[name] = null
     else line[name] = readsStdin && value === '-' ? await readText(context.openStdin(), optionName(name)) : value
   }
+  line.expires_at ??= toExpiryTime(context.now(), options.expires)
   return Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined))
 }
 

@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod'
 import {
+  type FieldName,
   maxLengths,
   type OperationSpec,
   operationSpecs,
@@ -11,6 +12,7 @@ import {
   targetKinds,
 } from '../../../schema/operation-specs.ts'
 import { contentField, flagSchema, type PayloadField, singleLineText } from './field-kinds.ts'
+import { type FieldValues, isFlag } from './target-fields.ts'
 
 /** What a person calls what a write-back does: in a column, of one and of several. */
 export const reviewActions = {
@@ -22,18 +24,6 @@ export const reviewActions = {
 } as const
 export type ReviewAction = keyof typeof reviewActions
 
-/** The fields of a target that write-backs change. */
-export type FieldName = 'handled' | 'name' | 'email'
-/** An absent one is not changed. */
-export type FieldValues = {
-  readonly handled?: boolean
-  readonly name?: string | null
-  readonly email?: string | null
-}
-
-/** The target's fields whose values before a send are stored as evidence: text or null. */
-export const evidenceFields = ['handledAt', 'name', 'email'] as const
-
 export type OperationType = OperationSpec & {
   /** Null: it can be taken back. */
   readonly notRevertible: string | null
@@ -44,7 +34,7 @@ export type OperationType = OperationSpec & {
   /** `unless`: given in a payload, it makes another action of it. */
   readonly action: ReviewAction
   readonly unless?: { readonly field: FieldName; readonly is: boolean; readonly action: ReviewAction }
-  /** The fields of its target that its payload sets, as a review names them; none: it adds something instead. */
+  /** The fields of its payload that set fields of its target; none: it adds something instead. */
   readonly sets: readonly FieldName[]
   /** What it changes beside them. */
   readonly alsoSets?: FieldValues
@@ -156,6 +146,11 @@ export function isOperation(value: unknown): value is Operation {
 
 export function operationsWhere(condition: (type: OperationType) => boolean): readonly Operation[] {
   return operations.filter((operation) => condition(operationTypes[operation]))
+}
+
+/** It sets texts, which someone else may edit meanwhile. */
+export function isCorrection({ sets }: Pick<OperationType, 'sets'>): boolean {
+  return sets.some((field) => !isFlag(field))
 }
 
 /** In the order of help texts: by target, and what adds something before what changes it. */

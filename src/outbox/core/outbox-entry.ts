@@ -2,11 +2,13 @@
 
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type evidenceFields, type Operation, operationTypes } from './operations.ts'
+import { type Operation, operationTypes } from './operations.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
+import type { FieldValues, ShownFields } from './target-fields.ts'
+import type { CommonValues } from './writeback-request.ts'
 
 /** A write-back as stored. Times are RFC 3339. */
-export type OutboxEntry = {
+export type OutboxEntry = CommonValues & {
   readonly id: string
   readonly seq: number
   readonly operation: Operation
@@ -16,9 +18,6 @@ export type OutboxEntry = {
   readonly status: WritebackStatus
   readonly attempts: number
   readonly batchId: string | null
-  readonly ref: string | null
-  readonly expect: string | null
-  readonly expiresAt: string | null
   readonly createdAt: string
   readonly createdBy: string | null
   readonly sentAt: string | null
@@ -89,24 +88,20 @@ export type Writeback = {
   readonly fencingToken: number
 }
 
-export type TargetSnapshot = {
-  /** RFC 3339. */
-  readonly last_message_at?: string | null
-  readonly name?: string | null
-  readonly email?: string | null
-}
+/** Its texts, and of a conversation the time of its last message (RFC 3339). */
+export type TargetSnapshot = FieldValues & { readonly last_message_at?: string | null }
 
 /** What is known about a send, used to find out whether it arrived. Stored as JSON. */
 export type Evidence = {
   /** The target's state just before the request was sent. */
-  readonly before?: {
+  readonly before?: ShownFields & {
     /** Ids of all messages of the conversation; absent if not all could be read. */
     readonly ids?: readonly string[]
     /** A digest of their texts; absent in rows of earlier versions. */
     readonly digest?: string
     /** Written by earlier versions: `ids` starts at this time and is incomplete. */
     readonly since?: string
-  } & { readonly [F in (typeof evidenceFields)[number]]?: string | null }
+  }
   /** The same before the first of several sends, which may have arrived although no response proved it. */
   readonly firstBefore?: Evidence['before']
   /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */

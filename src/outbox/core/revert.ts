@@ -2,12 +2,14 @@
  * What takes a batch back: for each conversation and visitor, the write-back that restores what was there before the
  * batch, and why rows are not taken back. Pure.
  */
+import type { FieldName } from '../../../schema/operation-specs.ts'
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
-import { type Operation, operationTypes, type WritebackPayload } from './operations.ts'
+import { type Operation, operationTypes } from './operations.ts'
 import type { Evidence } from './outbox-entry.ts'
-import { editableFields, isSameValue } from './review-guards.ts'
+import { isSameValue } from './review-guards.ts'
 import type { WritebackStatus } from './state.ts'
+import { describeValue, type FieldValue, fieldNames, type ShownFields, toFieldValue } from './target-fields.ts'
 import { effectOf, toCommonValues, type WritebackRequest } from './writeback-request.ts'
 
 /** A row of the batch. Times are RFC 3339. */
@@ -26,13 +28,10 @@ export type BatchRow = {
 }
 
 /** What the mirror shows of the target now; null if it does not have it. */
-export type MirroredTarget = {
+export type MirroredTarget = Required<ShownFields> & {
   readonly syncedAt: string
-  readonly handledAt: string | null
   /** If a visitor wrote the last message of the conversation: when. */
   readonly lastVisitorMessageAt: string | null
-  readonly name: string | null
-  readonly email: string | null
 }
 
 /** A change of `handled_at` that the mirror noticed; null = open. In order. */
@@ -45,7 +44,8 @@ export type LaneToRevert = {
   readonly changes: readonly HandledChange[]
 }
 
-type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
+/** At most one request of each operation. */
+type LaneRevert = { readonly requests: readonly WritebackRequest[]; readonly notReverted: readonly NotReverted[] }
 
 export function revertLane(lane: LaneToRevert): LaneRevert {
   const unclear = lane.rows.flatMap((row) => {
@@ -57,32 +57,36 @@ export function revertLane(lane: LaneToRevert): LaneRevert {
     const why = operationTypes[row.operation].notRevertible
     return why === null ? [] : [notReverted(row, 'cannot', why)]
   })
-  const changing = sent.filter(({ operation, payload }) => Object.keys(effectOf({ operation, payload })).length > 0)
-  const isOnVisitor = changing.some(({ operation }) => operationTypes[operation].target === 'visitor')
-  const revert = isOnVisitor ? revertCorrections(changing, lane) : revertFlags(changing, lane)
-  return { request: revert.request, notReverted: [...unclear, ...lasting, ...revert.notReverted] }
+  const [flags, others] = [revertFlags(sent.filter(sets('handled')), lane), revertOthers(sent, lane)]
+  return {
+    requests: [...flags.requests, ...others.requests],
+    notReverted: [...unclear, ...lasting, ...flags.notReverted, ...others.notReverted],
+  }
 }
+
+const sets = (field: FieldName) => (row: BatchRow) => effectOf(row)[field] !== undefined
 
 function notReverted({ id, operation, target }: BatchRow, outcome: NotReverted['outcome'], why: string): NotReverted {
   return { id, operation, target, outcome, why }
 }
 
-const noRevert: LaneRevert = { request: null, notReverted: [] }
+const noRevert: LaneRevert = { requests: [], notReverted: [] }
 
 /** A reply reopens a conversation, so it takes part. `sent`: replies and flags that arrived. */
 function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRevert): LaneRevert {
   const [first, last] = [sent.at(0), sent.at(-1)]
   if (first === undefined || last === undefined) return noRevert
   const why = (outcome: NotReverted['outcome'], text: string): LaneRevert => ({
-    request: null,
+    requests: [],
     notReverted: sent.filter(({ operation }) => operation === 'handled').map((row) => notReverted(row, outcome, text)),
   })
   const before = handledBefore(sent, mirrored, changes)
   const set = last.operation === 'handled' && last.payload.handled === true
   if (before === undefined) return why('not_known', 'what was before is not stored')
-  if (before === set) return why('already_so', `it was ${nameFlag(before)} before`)
+  if (before === set) return why('already_so', `it was ${describeValue('handled', before)} before`)
   if (mirrored !== null && isReadAfter(mirrored, last)) {
-    if ((mirrored.handledAt !== null) === before) return why('already_so', `it is ${nameFlag(before)} again`)
+    if ((mirrored.handledAt !== null) === before)
+      return why('already_so', `it is ${describeValue('handled', before)} again`)
     if (set && !isOwnFlag(mirrored.handledAt, last, changes))
       return why('stands_against', `someone marked it handled at ${mirrored.handledAt}`)
     // To mark it handled would hide that the visitor waits for an answer.
@@ -90,7 +94,7 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
     if (before && lastVisitorMessageAt !== null && !isEarlier(lastVisitorMessageAt, last.sentAt))
       return why('stands_against', `a visitor wrote at ${lastVisitorMessageAt}`)
   }
-  return { request: toRequest('handled', first.target, { handled: before }), notReverted: [] }
+  return { requests: [toRequest('handled', first.target, { handled: before })], notReverted: [] }
 }
 
 /** The mirror reads the target again just after a send: what it notices in these seconds is ours. */
@@ -124,43 +128,35 @@ function handledBefore(
   return read === undefined ? undefined : read !== null
 }
 
-function nameFlag(handled: boolean): string {
-  return handled ? 'handled' : 'open'
-}
-
-function revertCorrections(sent: readonly BatchRow[], { mirrored }: LaneToRevert): LaneRevert {
-  const target = sent[0]?.target ?? ''
-  const payload: { name?: string | null; email?: string | null } = {}
+/** By the operation that set each last. */
+function revertOthers(sent: readonly BatchRow[], { mirrored }: LaneToRevert): LaneRevert {
+  const payloads = new Map<BatchRow, Record<string, FieldValue>>()
   const left: NotReverted[] = []
-  for (const field of editableFields) {
-    const rows = sent.filter((row) => row.payload[field] !== undefined)
-    const verdict = revertField(rows, field, mirrored)
-    if (verdict === null) continue
-    if ('restore' in verdict) payload[field] = verdict.restore
+  for (const field of fieldNames) {
+    const rows = field === 'handled' ? [] : sent.filter(sets(field))
+    const [first, last] = [rows.at(0), rows.at(-1)]
+    if (first === undefined || last === undefined) continue
+    const verdict = revertField(field, first, last, mirrored)
+    const setBy = [...payloads.keys()].find(({ operation }) => operation === last.operation) ?? last
+    if ('restore' in verdict) payloads.set(setBy, { ...payloads.get(setBy), [field]: verdict.restore })
     else left.push(...rows.map((row) => notReverted(row, verdict.outcome, verdict.why)))
   }
-  const request = Object.keys(payload).length === 0 ? null : toRequest('visitor', target, payload)
-  return { request, notReverted: left }
+  const requests = [...payloads].map(([{ operation, target }, payload]) => toRequest(operation, target, payload))
+  return { requests, notReverted: left }
 }
 
-type FieldVerdict = { readonly restore: string | null } | Pick<NotReverted, 'outcome' | 'why'>
+type FieldVerdict = { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'>
 
-function revertField(
-  rows: readonly BatchRow[],
-  field: (typeof editableFields)[number],
-  mirrored: MirroredTarget | null,
-): FieldVerdict | null {
-  const last = rows.at(-1)
-  if (last === undefined) return null
-  const before = rows[0]?.before?.[field]
+function revertField(field: FieldName, first: BatchRow, last: BatchRow, mirrored: MirroredTarget | null): FieldVerdict {
+  const before = toFieldValue(field, first.before)
   const set = last.payload[field]
   if (before === undefined) return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
   // The service may hold what we would not send.
-  if (operationTypes.visitor.fields[field]?.schema.safeParse(before).success !== true)
+  if (operationTypes[last.operation].fields[field]?.schema.safeParse(before).success !== true)
     return { outcome: 'cannot', why: `the ${field} that was there before is empty, too long or not one line of text` }
   if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
   if (mirrored === null || !isReadAfter(mirrored, last)) return { restore: before }
-  const current = mirrored[field]
+  const current = toFieldValue(field, mirrored)
   if (current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
   if (!isSameValue(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
   return { restore: before }
@@ -175,6 +171,6 @@ function isEarlier(a: string, b: string | null): boolean {
   return (parseTime(a) ?? 0) < (parseTime(b) ?? 0)
 }
 
-function toRequest<O extends 'handled' | 'visitor'>(operation: O, target: string, payload: WritebackPayload[O]) {
+function toRequest(operation: Operation, target: string, payload: Readonly<Record<string, FieldValue>>) {
   return { operation, target, payload, ...toCommonValues({}) } as WritebackRequest
 }

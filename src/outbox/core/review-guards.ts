@@ -3,20 +3,17 @@
  * changed the same field. The same rules as in src/outbox/handlers, without a request. Pure.
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
-import type { FieldValues, WritebackPayload } from './operations.ts'
+import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
-import type { WritebackRequest } from './writeback-request.ts'
+import { type FieldValues, fieldNames } from './target-fields.ts'
+import { effectOf, marksHandled, type WritebackRequest } from './writeback-request.ts'
 
-export const editableFields = ['name', 'email'] as const
-/** A field that is not known, or not set, is absent. */
-export type VisitorFields = Omit<FieldValues, 'handled'>
-
-/** The values set by our corrections of the visitor that succeeded. */
+/** The values set by our corrections of the target that succeeded. */
 export type OwnEdits = {
   /** By the last one that succeeded after this one was queued. */
-  readonly ownEdit: VisitorFields
+  readonly ownEdit: FieldValues
   /** By the last one that ever did. */
-  readonly lastOwnEdit: VisitorFields
+  readonly lastOwnEdit: FieldValues
 }
 export const noOwnEdits: OwnEdits = { ownEdit: {}, lastOwnEdit: {} }
 
@@ -42,9 +39,8 @@ export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacl
 
 /** A reply, a note or a correction is guarded only by `expect`; marking handled always is. */
 function findNewMessage(row: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
-  const { expect, operation } = request
-  const marksHandled = operation === 'handled' && request.payload.handled
-  if (expect === null && !marksHandled) return null
+  const { expect } = request
+  if (expect === null && !marksHandled(request)) return null
   const { conversation, expectedMessage } = facts
   if (conversation === null) {
     const why = 'the mirror has no conversation of this visitor, so the expected message cannot be found'
@@ -98,21 +94,21 @@ function timeOf({ at }: MirroredMessage): EpochSeconds {
 }
 
 function findEdit({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
-  if (request.operation !== 'visitor' || facts.target?.kind !== 'visitor') return null
-  const why = findForeignEdit(request.payload, facts.target, { seen: queued?.seen ?? null, ...facts })
+  if (!isCorrection(operationTypes[request.operation]) || facts.target === null) return null
+  const why = findForeignEdit(effectOf(request), facts.target.fields, { seen: queued?.seen ?? null, ...facts })
   return why === null ? null : { reason: 'edited_since', why }
 }
 
 /** `seen`: when it was queued. `before`: just before it was sent, if it was. */
-type EditFacts = OwnEdits & { readonly seen: VisitorFields | null; readonly before?: VisitorFields | undefined }
+type EditFacts = OwnEdits & { readonly seen: FieldValues | null; readonly before?: FieldValues | undefined }
 
 /** Why a correction gives way: someone changed the same field since it was queued, or has set all of it already. */
 export function findForeignEdit(
-  wanted: VisitorFields,
-  current: VisitorFields,
+  wanted: FieldValues,
+  current: FieldValues,
   { seen, before, ownEdit, lastOwnEdit }: EditFacts,
 ): string | null {
-  const fields = editableFields.filter((field) => wanted[field] !== undefined)
+  const fields = fieldNames.filter((field) => wanted[field] !== undefined)
   const was = { ...seen, ...before, ...ownEdit }
   const hasMoved = fields.some((field) => was[field] !== undefined && !isSameValue(current[field], was[field]))
   // What it set when it was sent before may be there.

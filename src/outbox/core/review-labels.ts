@@ -4,6 +4,8 @@ import { reviewActions } from './operations.ts'
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
 import { type FieldChange, type ReviewOutcome, reviewReasons } from './review.ts'
 import type { CheckedReview, Deviation, ReviewGroup } from './review-summary.ts'
+import { describeValue, fieldNames, isFlag } from './target-fields.ts'
+import { effectOf } from './writeback-request.ts'
 
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
   would_send: 'will be sent',
@@ -38,14 +40,7 @@ export function describeEffect(review: Pick<CheckedReview, 'why' | 'changes' | '
 }
 
 export function describeChange({ field, old, new: wanted }: FieldChange): string {
-  return field === 'handled'
-    ? `${describeValue(old)} → ${describeValue(wanted)}`
-    : `${field} ${describeValue(old)} → ${describeValue(wanted)}`
-}
-
-function describeValue(value: FieldChange['old']): string {
-  if (value === null) return 'none'
-  return typeof value === 'boolean' ? (value ? 'handled' : 'open') : JSON.stringify(value)
+  return `${isFlag(field) ? '' : `${field} `}${describeValue(field, old)} → ${describeValue(field, wanted)}`
 }
 
 /** `the mirror: open → handled; the service: a visitor wrote at …` */
@@ -97,11 +92,11 @@ export function describeOrder(
 export function describeRequest(entry: Pick<NamedEntry, 'operation' | 'payload' | 'firstWords'>): string {
   const { operation, payload, firstWords } = entry
   if (firstWords !== null) return JSON.stringify(firstWords)
-  if (operation === 'handled') return payload.handled === false ? 'open' : 'handled'
-  const fields = Object.entries(payload).map(
-    ([field, value]) => `${field} ${value === null ? 'none' : JSON.stringify(value)}`,
-  )
-  return fields.join(', ')
+  const set = fieldNames.flatMap((field) => {
+    const value = effectOf({ operation, payload })[field]
+    return value === undefined ? [] : [`${isFlag(field) ? '' : `${field} `}${describeValue(field, value)}`]
+  })
+  return set.join(', ')
 }
 
 /**

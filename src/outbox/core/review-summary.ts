@@ -10,6 +10,7 @@ import {
   type WritebackReview,
 } from './review.ts'
 import type { WritebackStatus } from './state.ts'
+import { toFieldValue } from './target-fields.ts'
 
 export type ReviewGroup = {
   readonly outcome: ReviewOutcome
@@ -158,12 +159,11 @@ export function findDeviation(row: CheckedRow): Deviation | null {
 
 /** What sending it changed; null if what was there before is not stored. */
 function changesOf({ operation, payload, before }: CheckedRow): readonly FieldChange[] | null {
-  const wasHandled = before?.handledAt === undefined ? undefined : before.handledAt !== null
   const changes: FieldChange[] = []
   for (const field of operationTypes[operation].sets) {
     const wanted = payload[field]
     if (wanted !== null && typeof wanted !== 'string' && typeof wanted !== 'boolean') continue
-    const old = field === 'handled' ? wasHandled : before?.[field]
+    const old = toFieldValue(field, before)
     if (old === undefined) return null
     if (old !== wanted) changes.push({ field, old, new: wanted })
   }

@@ -3,13 +3,21 @@
  * compared with its target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
  * already set. Pure.
  */
+import type { FieldName } from '../../../schema/operation-specs.ts'
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type FieldName, type FieldValues, type Operation, operationTypes, type ReviewAction } from './operations.ts'
+import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { TargetSnapshot } from './outbox-entry.ts'
 import { mistakeText } from './request-mistake.ts'
 import type { WritebackStatus } from './state.ts'
-import { effectOf, hasExpired, type RequestParseResult, type WritebackRequest } from './writeback-request.ts'
+import { type FieldValue, type FieldValues, fieldNames } from './target-fields.ts'
+import {
+  effectOf,
+  hasExpired,
+  marksHandled,
+  type RequestParseResult,
+  type WritebackRequest,
+} from './writeback-request.ts'
 
 export const reviewOutcomes = [
   /** A reply or a note. */
@@ -68,7 +76,7 @@ export type MirroredMessage = { readonly id: string; readonly at: string | null;
 export type ConversationState = {
   readonly kind: 'conversation'
   readonly isDeleted: boolean
-  readonly isHandled: boolean
+  readonly fields: FieldValues
   readonly visitorName: string | null
   /** RFC 3339. */
   readonly lastMessageAt: string | null
@@ -77,17 +85,13 @@ export type ConversationState = {
   readonly lastVisitorMessage: MirroredMessage | null
 }
 
-export type VisitorState = {
-  readonly kind: 'visitor'
-  readonly isDeleted: boolean
-  readonly name: string | null
-  readonly email: string | null
-}
+export type VisitorState = { readonly kind: 'visitor'; readonly isDeleted: boolean; readonly fields: FieldValues }
 
 export type TargetState = ConversationState | VisitorState
 
 export function visitorNameOf(target: TargetState | null): string | null {
-  return (target?.kind === 'conversation' ? target.visitorName : target?.name) ?? null
+  const name = target?.kind === 'conversation' ? target.visitorName : target?.fields.name
+  return typeof name === 'string' ? name : null
 }
 
 /** What is known about a row besides the row itself. */
@@ -100,12 +104,7 @@ export type ReviewFacts = {
   readonly isRefQueued: boolean
 }
 
-/** `handled`: true or false; the others are texts or null. */
-export type FieldChange = {
-  readonly field: FieldName
-  readonly old: boolean | string | null
-  readonly new: boolean | string | null
-}
+export type FieldChange = { readonly field: FieldName; readonly old: FieldValue; readonly new: FieldValue }
 
 export type WritebackReview = Pick<ReviewRow, 'position' | 'id' | 'operation' | 'target'> & {
   readonly action: ReviewAction
@@ -175,8 +174,7 @@ function findObstacle(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: 
   const { request } = row.request
   if (facts.isRefQueued) return { reason: 'queued_before', why: `its ref ${request.ref} was queued before` }
   if (hasExpired(request.expiresAt, now)) return { reason: 'expired', why: `expired at ${request.expiresAt}` }
-  const marksHandled = request.operation === 'handled' && request.payload.handled
-  if (marksHandled && lane.unsentReply !== null) return { reason: 'reply_not_sent', why: lane.unsentReply }
+  if (marksHandled(request) && lane.unsentReply !== null) return { reason: 'reply_not_sent', why: lane.unsentReply }
   if (facts.obstacle !== null) return facts.obstacle
   const { target } = facts
   if (target === null)
@@ -186,10 +184,8 @@ function findObstacle(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: 
 
 function findChanges(request: WritebackRequest, target: TargetState, lane: LaneState): readonly FieldChange[] {
   const wanted = effectOf(request)
-  const own =
-    target.kind === 'conversation' ? { handled: target.isHandled } : { name: target.name, email: target.email }
-  const current: FieldValues = { ...own, ...lane }
-  return (['handled', 'name', 'email'] as const).flatMap((field) => {
+  const current: FieldValues = { ...target.fields, ...lane }
+  return fieldNames.flatMap((field) => {
     const [old, value] = [current[field], wanted[field]]
     return old === undefined || value === undefined || value === old ? [] : [{ field, old, new: value }]
   })
@@ -201,11 +197,9 @@ function positiveOutcome(operation: Operation, changes: readonly FieldChange[]):
 }
 
 function describeTarget(target: TargetState | null): Pick<WritebackReview, 'visitorName' | 'lastWords'> {
-  if (target === null) return { visitorName: null, lastWords: null }
-  if (target.kind === 'visitor') return { visitorName: target.name, lastWords: null }
-  const last = target.lastVisitorMessage
+  const last = target?.kind === 'conversation' ? target.lastVisitorMessage : null
   const lastWords = last?.text == null ? null : { text: excerpt(last.text), at: last.at }
-  return { visitorName: target.visitorName, lastWords }
+  return { visitorName: visitorNameOf(target), lastWords }
 }
 
 /** What the earlier rows of a lane change; a field that none of them sets is absent. */

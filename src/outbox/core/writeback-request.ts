@@ -1,25 +1,24 @@
 /** A request for an operation before it is queued: its target and its payload, parsed and validated. Pure. */
 import { z } from 'zod'
 import { maxLengths } from '../../../schema/operation-specs.ts'
-import type { outboxTables } from '../../../schema/outbox-tables.ts'
+import type { requestColumns } from '../../../schema/outbox-tables.ts'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import {
   expectSchema,
   findForbiddenCharacter,
   forbiddenCharacterMistake,
   idSchema,
+  type PayloadField,
   type RequestField,
   singleLineText,
   timeSchema,
 } from './field-kinds.ts'
-import { type FieldValues, type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
+import { type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
 import { mistakeText, type RequestMistake, toMistake } from './request-mistake.ts'
+import type { FieldValues } from './target-fields.ts'
 
-export type RequestFor<O extends Operation> = {
-  readonly operation: O
-  /** The id of the conversation or the visitor. */
-  readonly target: string
-  readonly payload: WritebackPayload[O]
+/** What every write-back may have besides its operation, target and payload. */
+export type CommonValues = {
   /** The caller's idempotency key: the same one is never queued twice. */
   readonly ref: string | null
   /** The last message that the person saw: its id in digits, or its time in RFC 3339. */
@@ -28,41 +27,75 @@ export type RequestFor<O extends Operation> = {
   readonly expiresAt: string | null
 }
 
-export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
-
-type CommonValues = Omit<RequestFor<Operation>, 'operation' | 'target' | 'payload'>
-
 /** The fields that every operation has besides its target and payload: each has the column of its name in `writebacks`. */
 export const commonFields = {
-  ref: { property: 'ref', kind: 'key', schema: singleLineText(maxLengths.ref).nullish() },
-  expect: { property: 'expect', kind: 'message', schema: expectSchema },
-  expires_at: { property: 'expiresAt', kind: 'time', schema: timeSchema },
+  ref: {
+    property: 'ref',
+    kind: 'key',
+    schema: singleLineText(maxLengths.ref).nullish(),
+    value: 'key',
+    help: 'your own key: the same one is never queued twice',
+  },
+  expect: {
+    property: 'expect',
+    kind: 'message',
+    schema: expectSchema,
+    value: 'message',
+    help: 'the last message that you saw, its id or its time: not sent if a visitor has written since',
+  },
+  expires_at: {
+    property: 'expiresAt',
+    kind: 'time',
+    schema: timeSchema,
+    value: 'time',
+    help: 'do not send it after this time, for example 2026-01-31T18:00:00Z',
+  },
 } as const satisfies {
-  readonly [C in keyof typeof outboxTables.writebacks.columns]?: RequestField & {
-    readonly property: keyof CommonValues
-  }
+  readonly [C in keyof typeof requestColumns]: RequestField &
+    Pick<PayloadField, 'value' | 'help'> & { readonly property: keyof CommonValues }
 }
 
 type CommonName = keyof typeof commonFields
 export const commonNames = Object.keys(commonFields) as readonly CommonName[]
+/** The ref says which write-back it is, and nothing about its sending. */
+export const conditionNames = commonNames.filter((name) => name !== 'ref')
+
+export type RequestFor<O extends Operation> = CommonValues & {
+  readonly operation: O
+  /** The id of the conversation or the visitor. */
+  readonly target: string
+  readonly payload: WritebackPayload[O]
+}
+
+export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
 
 export function commonValue(request: CommonValues, name: CommonName): string | null {
   return request[commonFields[name].property]
 }
 
+export function mapCommonValues(values: CommonValues, change: (value: string | null) => string | null): CommonValues {
+  const changed = commonNames.map((name) => [commonFields[name].property, change(commonValue(values, name))])
+  return Object.fromEntries(changed) as CommonValues
+}
+
 /** From a line that its schema has parsed. */
 export function toCommonValues(line: Readonly<Record<string, unknown>>): CommonValues {
   const values = commonNames.map((name) => [commonFields[name].property, line[name] ?? null])
-  return Object.fromEntries(values) as unknown as CommonValues
+  return Object.fromEntries(values) as CommonValues
 }
 
 /** What its target has once it is done. */
-export function effectOf({ operation, payload }: Pick<WritebackRequest, 'operation' | 'payload'>): FieldValues {
+export function effectOf({ operation, payload }: { operation: Operation; payload: object }): FieldValues {
   const { sets, alsoSets } = operationTypes[operation]
   return {
     ...alsoSets,
     ...Object.fromEntries(Object.entries(payload).filter(([name]) => sets.some((set) => set === name))),
   }
+}
+
+/** Without the answer that a visitor waits for, it would hide that. */
+export function marksHandled(request: Pick<WritebackRequest, 'operation' | 'payload'>): boolean {
+  return effectOf(request).handled === true
 }
 
 export type RequestParseResult =

@@ -1,50 +1,51 @@
-/** Corrects a visitor. Leaves the other field unchanged, and gives way to someone else's newer edit. */
-import type { ApiResponse } from '../../service/core/api-request.ts'
+/** Corrects texts of a visitor. Leaves the operation's other fields unchanged, and gives way to someone else's newer edit. */
 import { asJsonObject, type Json } from '../../values/json.ts'
-import { editableFields, findForeignEdit, isSameValue, type VisitorFields } from '../core/review-guards.ts'
+import { type Operation, operationTypes } from '../core/operations.ts'
+import { findForeignEdit, isSameValue } from '../core/review-guards.ts'
+import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/target-fields.ts'
+import { effectOf } from '../core/writeback-request.ts'
 import { findVisitorViolation } from './conversation-snapshot.ts'
-import { type CreateHandler, readTarget } from './operation-handler.ts'
+import { type CreateHandler, readTarget, type Task } from './operation-handler.ts'
 
-export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect }) => ({
+export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
   method: 'PATCH',
   path: '',
   verifyDelayFactor: 0.1,
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
-    const why = await findVisitorViolation(task, expect)
+    const why = await findVisitorViolation(task, request.expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
-    const live = toProfile(await readTarget(task))
+    const shown = await readShown(task)
+    const [live, wanted] = [toFieldValues('visitor', shown), effectOf(request)]
+    const after = { ...live, ...wanted }
     const body: Record<string, Json> = {}
-    for (const field of editableFields) {
-      const value = payload[field] === undefined ? live[field] : payload[field]
+    for (const field of operationTypes[request.operation].sets) {
+      const value = after[field]
       if (value === undefined) {
         const why = `the service does not show the visitor's ${field}, so it cannot be left unchanged`
         return { canSend: false, event: 'invalid', why }
       }
-      body[field] = value
+      body[shownName(field)] = value
     }
-    const own = await deps.outbox.findOwnEdits(writeback)
-    const facts = { seen: writeback.targetSnapshot, before: writeback.evidence.before, ...own }
-    const edit = findForeignEdit(payload, live, facts)
+    const before = writeback.evidence.before && toFieldValues('visitor', writeback.evidence.before)
+    const facts = { seen: writeback.targetSnapshot, before, ...(await deps.outbox.findOwnEdits(writeback)) }
+    const edit = findForeignEdit(wanted, live, facts)
     if (edit !== null) return { canSend: false, event: 'conflicted', why: edit }
-    return { canSend: true, body, before: { name: live.name ?? null, email: live.email ?? null } }
+    return { canSend: true, body, before: shown }
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
-    const live = toProfile(await readTarget(task))
-    const wantedFields = editableFields.filter((field) => payload[field] !== undefined)
-    const isDone = wantedFields.every((field) => isSameValue(live[field], payload[field]))
-    const wasSame = wantedFields.every((field) => isSameValue(before?.[field], payload[field]))
+    const [live, was] = [await readShown(task), before].map((shown) => toFieldValues('visitor', shown))
+    const wanted = effectOf(request)
+    const wantedFields = fieldNames.filter((field) => wanted[field] !== undefined)
+    const isDone = wantedFields.every((field) => isSameValue(live?.[field], wanted[field]))
+    const wasSame = wantedFields.every((field) => isSameValue(was?.[field], wanted[field]))
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
     if (!isDone || (wasSame && statedResult === undefined)) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
 })
 
-/** Fields that the service does not show are absent. */
-function toProfile(response: ApiResponse): VisitorFields {
-  const fields = asJsonObject(response.data)
-  const text = (value: Json | undefined) => (typeof value === 'string' || value === null ? value : undefined)
-  const [name, email] = [text(fields?.name), text(fields?.email)]
-  return { ...(name === undefined ? {} : { name }), ...(email === undefined ? {} : { email }) }
+async function readShown(task: Task) {
+  return toShownFields(asJsonObject((await readTarget(task)).data))
 }

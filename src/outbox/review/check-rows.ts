@@ -3,6 +3,7 @@
  * nothing. Effects of earlier rows are added by the review, as for the mirror.
  */
 import pMap from 'p-map'
+import type { TargetKind } from '../../../schema/operation-specs.ts'
 import { ApiError, describeFailure, isRefusedByService } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
@@ -11,6 +12,7 @@ import { operationTypes } from '../core/operations.ts'
 import type { TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
 import type { Obstacle, ReviewFacts, TargetState } from '../core/review.ts'
 import { type GuardFacts, noOwnEdits } from '../core/review-guards.ts'
+import { nothingShown, toFieldValues, toShownFields } from '../core/target-fields.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
 import { createHandler } from '../handlers/all-handlers.ts'
 import { targetPath, type WritebackDeps } from '../handlers/operation-handler.ts'
@@ -76,10 +78,10 @@ async function askService(
   mirrored: GuardFacts['target'],
 ): Promise<AnsweredFacts> {
   try {
-    const isConversation = operationTypes[request.operation].target === 'conversation'
+    const { target } = operationTypes[request.operation]
     const live = await deps.get(targetPath(deps, request), {}, 'fresh')
     return {
-      target: toTarget(live, isConversation, mirrored),
+      target: toTarget(live, target, mirrored),
       obstacle: await findObstacle(deps, request, source, mirrored),
     }
   } catch (error) {
@@ -93,13 +95,11 @@ const unknownConversation = {
 }
 
 /** Names and words of a conversation come from the mirror. */
-function toTarget(live: ApiResponse, isConversation: boolean, mirrored: GuardFacts['target']): TargetState {
-  const fields = asJsonObject(live.data)
-  const text = (value: unknown) => (typeof value === 'string' ? value : null)
-  if (!isConversation)
-    return { kind: 'visitor', isDeleted: false, name: text(fields?.name), email: text(fields?.email) }
-  const known = mirrored?.kind === 'conversation' ? mirrored : unknownConversation
-  return { ...known, isDeleted: false, isHandled: text(fields?.handledAt) !== null }
+function toTarget(live: ApiResponse, target: TargetKind, mirrored: GuardFacts['target']): TargetState {
+  const shown = { ...nothingShown, ...toShownFields(asJsonObject(live.data)) }
+  const own = { isDeleted: false, fields: toFieldValues(target, shown) }
+  if (target === 'visitor') return { kind: target, ...own }
+  return { ...(mirrored?.kind === target ? mirrored : unknownConversation), ...own }
 }
 
 /** Skips a check that only records the current messages or notes: it would cost a request and show nothing. */
@@ -134,9 +134,7 @@ function explainRefusal({ operation }: WritebackRequest, error: unknown): Obstac
 /** The mirror as it is now counts as what the person saw. */
 function toSnapshot(mirrored: GuardFacts['target']): TargetSnapshot | null {
   if (mirrored === null || mirrored.isDeleted) return null
-  return mirrored.kind === 'visitor'
-    ? { name: mirrored.name, email: mirrored.email }
-    : { last_message_at: mirrored.lastMessageAt }
+  return { ...mirrored.fields, ...(mirrored.kind === 'conversation' && { last_message_at: mirrored.lastMessageAt }) }
 }
 
 function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, now: string): Writeback {

@@ -23,6 +23,7 @@ import {
   outcomeLabels,
 } from '../core/review-labels.ts'
 import type { CheckedReview, ReviewGroup, ReviewSummary } from '../core/review-summary.ts'
+import { describeValue } from '../core/target-fields.ts'
 import { createUnnamedFile, readFromStart } from '../import/import-buffer.ts'
 
 /** A place for a review, which shows its counts first. */
@@ -121,14 +122,9 @@ const reviewColumns: readonly ReviewColumn[] = [
 
 /** Null if nothing changes; of several fields `name: Ada; email: none`. */
 function describeSide(changes: WritebackReview['changes'], side: 'old' | 'new'): string | null {
-  const values = changes.map(({ field, ...change }) => ({ field, text: toText(change[side]) }))
+  const values = changes.map(({ field, ...change }) => ({ field, text: describeValue(field, change[side], String) }))
   if (values.length <= 1) return values[0]?.text ?? null
   return values.map(({ field, text }) => `${field}: ${text}`).join('; ')
-}
-
-function toText(value: boolean | string | null): string {
-  if (value === null) return 'none'
-  return typeof value === 'boolean' ? (value ? 'handled' : 'open') : value
 }
 
 export type ReviewPageText = {

@@ -101,11 +101,11 @@ export async function notRevertedSql(context: ProjectDb, id: string): Promise<Ra
   return coveredTo === 0 ? sql`true` : sql`${lastEventSeq(successSql)} > ${coveredTo}`
 }
 
-/** Flags and corrections that arrived, and are not taken back yet. */
+/** What arrived, can be taken back, and is not yet. */
 export async function countRevertible(context: ProjectDb, id: string): Promise<number> {
-  const isIdempotent = operationSql((type) => type.isIdempotent)
+  const isRevertible = operationSql(({ notRevertible }) => notRevertible === null)
   const { rows } = await sql<{ count: number }>`select count(*) as count from writebacks
-    where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded' and ${isIdempotent}
+    where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded' and ${isRevertible}
       and erased_at is null
       and ${await notRevertedSql(context, id)}`.execute(context.db)
   return rows[0]?.count ?? 0

@@ -10,9 +10,9 @@ import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/
 import type { BatchDescription } from '../core/batches.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import { operationTypes } from '../core/operations.ts'
-import { commonNames, commonValue, type WritebackRequest } from '../core/writeback-request.ts'
+import { commonNames, commonValue, conditionNames, type WritebackRequest } from '../core/writeback-request.ts'
 import { appendEvent } from './audit-log.ts'
-import { conditionNames, readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
+import { readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */
 export type EnqueueOptions = {

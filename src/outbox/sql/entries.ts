@@ -17,13 +17,15 @@ import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import { type Operation, toLaneName } from '../core/operations.ts'
 import type { EventLogEntry, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
+import { commonFields, commonNames, commonValue, conditionNames, mapCommonValues } from '../core/writeback-request.ts'
 import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
-  attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
+  attempts, batch_id as "batchId", created_at as "createdAt",
   created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
   message_id as "messageId", error, step, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
-  undo_until as "undoUntil", epoch, seen`
+  undo_until as "undoUntil", epoch, seen,
+  ${sql.join(commonNames.map((name) => sql`${sql.ref(name)} as ${sql.ref(commonFields[name].property)}`))}`
 
 /** As it is stored. `seen`: what the mirror showed of its target when it was queued. */
 type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
@@ -48,7 +50,7 @@ function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): OutboxEntry
   return {
     ...row,
     payload: JSON.parse(decodeJson(kind, row.payload)),
-    ref: textOrNull(row.ref),
+    ...mapCommonValues(row, textOrNull),
     createdBy: textOrNull(row.createdBy),
     undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
   }
@@ -205,9 +207,9 @@ async function digestRows(
 /** What decides whether a row leaves, when, to whom and in which words. The epoch grows with each decision and correction. */
 function whatLeaves(row: EntryRow): readonly unknown[] {
   const { id, seq, epoch, status, stoppedBy, batchId, createdBy } = row
-  const { operation, conversationId, visitorId, payload, expect, expiresAt, seen } = row
+  const { operation, conversationId, visitorId, payload, seen } = row
   return [
     ...[id, seq, epoch, status, stoppedBy, batchId, createdBy],
-    ...[operation, conversationId, visitorId, payload, expect, expiresAt, seen],
+    ...[operation, conversationId, visitorId, payload, ...conditionNames.map((name) => commonValue(row, name)), seen],
   ]
 }

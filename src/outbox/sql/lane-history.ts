@@ -6,10 +6,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { WritebackPayload } from '../core/operations.ts'
+import { isCorrection, type Operation, type WritebackPayload } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
-import { matchesPayload, noOwnEdits, type OwnEdits, type VisitorFields } from '../core/review-guards.ts'
+import { matchesPayload, noOwnEdits, type OwnEdits } from '../core/review-guards.ts'
 import type { WritebackStatus } from '../core/state.ts'
+import { effectOf } from '../core/writeback-request.ts'
+import { operationSql } from './row.ts'
 
 /** Ids of messages in the lane that are matched to a write-back. */
 export async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {
@@ -61,17 +63,17 @@ export async function readOwnEdits(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, OwnEdits>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<{ id: string; payload: string; isLater: number }>`
-    select own.id, writebacks.payload,
+  const { rows } = await sql<{ id: string; operation: Operation; payload: string; isLater: number }>`
+    select own.id, writebacks.operation, writebacks.payload,
       case when ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')} then 1 else 0 end as "isLater"
     from writebacks own join writebacks on writebacks.project_id = own.project_id
-      and writebacks.lane = own.lane and writebacks.id <> own.id and writebacks.operation = 'visitor'
+      and writebacks.lane = own.lane and writebacks.id <> own.id and ${operationSql(isCorrection, sql`writebacks.operation`)}
       and writebacks.status = 'succeeded'
     where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(db)
   const found = new Map<string, OwnEdits>()
-  for (const { id, payload, isLater } of rows) {
+  for (const { id, operation, payload, isLater } of rows) {
     const { ownEdit, lastOwnEdit } = found.get(id) ?? noOwnEdits
-    const edit: VisitorFields = JSON.parse(decodeJson(kind, payload))
+    const edit = effectOf({ operation, payload: JSON.parse(decodeJson(kind, payload)) })
     found.set(id, {
       ownEdit: isLater === 1 ? { ...ownEdit, ...edit } : ownEdit,
       lastOwnEdit: { ...lastOwnEdit, ...edit },

@@ -1,14 +1,16 @@
 /** Reads a batch by conversation and visitor, with what the mirror shows of each, so that it can be taken back. */
 import { sql } from 'kysely'
+import type { TargetKind } from '../../../schema/operation-specs.ts'
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../core/revert.ts'
+import { nothingShown } from '../core/target-fields.ts'
 import { notRevertedSql } from './batches.ts'
 import { lastEventSeq } from './lane-history.ts'
-import { decodeEvidence, type OutboxRow, stateBefore, textOrNull } from './row.ts'
+import { decodeEvidence, decodeShown, type OutboxRow, shownSql, stateBefore } from './row.ts'
 
 const rowsPerRead = 500
 
@@ -51,7 +53,8 @@ export async function* readLanes(context: ProjectDb, batch: string): AsyncGenera
 async function withMirror(context: ProjectDb, lanes: readonly (readonly StoredRow[])[]): Promise<LaneToRevert[]> {
   const rows = lanes.map((lane) => lane.toSorted((a, b) => a.sent - b.sent).map((row) => toBatchRow(context, row)))
   const targets = [...new Set(rows.flatMap((lane) => lane.map(({ target }) => target)))]
-  const mirrored = new Map([...(await readConversations(context, targets)), ...(await readVisitors(context, targets))])
+  const found = [await readMirrored(context, 'conversation', targets), await readMirrored(context, 'visitor', targets)]
+  const mirrored = new Map(found.flatMap((some) => [...some]))
   const changes = await readChanges(context, targets)
   return rows.map((lane) => {
     const target = lane[0]?.target ?? ''
@@ -67,33 +70,21 @@ function toBatchRow({ kind }: ProjectDb, row: StoredRow): BatchRow {
   return { id, operation, target, payload, status, sentAt, finishedAt, wasMirrored: row.seen !== null, before }
 }
 
-const nothing = { handledAt: null, lastVisitorMessageAt: null, name: null, email: null } as const
-
 type Mirrored = ReadonlyMap<string, MirroredTarget>
 
-async function readConversations({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<Mirrored> {
-  type Row = Pick<MirroredTarget, 'handledAt' | 'syncedAt'> & { id: string; at: string | null; by: string | null }
-  const { rows } = await sql<Row>`
-    select id, handled_at as "handledAt", synced_at as "syncedAt", last_message_at as at, last_message_sender_type as by
-    from conversations where project_id = ${project} and deleted_at is null and id ${inList(kind, ids)}`.execute(db)
-  return new Map(
-    rows.map(({ id, handledAt, syncedAt, at, by }) => {
-      // An unknown sender counts as a visitor.
-      const lastVisitorMessageAt = by !== null && toMessageSide(by) !== 'team' ? at : null
-      return [id, { ...nothing, handledAt, syncedAt, lastVisitorMessageAt }]
-    }),
-  )
-}
-
-async function readVisitors({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<Mirrored> {
-  const { rows } = await sql<{ id: string; name: string | null; email: string | null; syncedAt: string }>`
-    select id, name, email, synced_at as "syncedAt" from visitors
+async function readMirrored(context: ProjectDb, target: TargetKind, ids: readonly string[]): Promise<Mirrored> {
+  const { db, kind, project } = context
+  const last = target === 'conversation' ? sql`last_message_at as at, last_message_sender_type as by` : sql`null as by`
+  const { rows } = await sql<{ id: string; syncedAt: string; at: string | null; by: string | null }>`
+    select id, synced_at as "syncedAt", ${shownSql(context, target)}, ${last} from ${sql.table(`${target}s`)}
     where project_id = ${project} and deleted_at is null and id ${inList(kind, ids)}`.execute(db)
   return new Map(
-    rows.map(({ id, name, email, syncedAt }) => [
-      id,
-      { ...nothing, name: textOrNull(name), email: textOrNull(email), syncedAt },
-    ]),
+    rows.map((row) => {
+      const { id, syncedAt, at, by } = row
+      // An unknown sender counts as a visitor.
+      const lastVisitorMessageAt = by !== null && toMessageSide(by) !== 'team' ? at : null
+      return [id, { ...nothingShown, ...decodeShown(row), syncedAt, lastVisitorMessageAt }]
+    }),
   )
 }
 

@@ -5,7 +5,7 @@ import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { operationTypes } from '../core/operations.ts'
+import { isCorrection, operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
 import {
   type ConversationState,
@@ -16,9 +16,10 @@ import {
   visitorNameOf,
 } from '../core/review.ts'
 import { type GuardFacts, noOwnEdits, type ShownReply, wholeSecondsSlack } from '../core/review-guards.ts'
+import { toFieldValues } from '../core/target-fields.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
-import { textOrNull } from './row.ts'
+import { decodeShown, shownSql, textOrNull } from './row.ts'
 
 /** One for each row, in their order, from the mirror as it is now. */
 export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]): Promise<readonly GuardFacts[]> {
@@ -32,7 +33,9 @@ export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]):
   const chosen = new Map(expecting.map((row) => [row, chooseConversation(row, candidates, expected)]))
   const conversationIds = [...onConversations.map(targetOf), ...[...chosen.values()].filter((id) => id !== null)]
   const conversations = await readConversationStates(context, conversationIds)
-  const corrections = onVisitors.flatMap(({ id, operation }) => (operation === 'visitor' && id !== null ? [id] : []))
+  const corrections = rows.flatMap(({ id, operation }) =>
+    id !== null && isCorrection(operationTypes[operation]) ? [id] : [],
+  )
   const ownEdits = await readOwnEdits(context, corrections)
   const newer = await readNewerMessages(context, onConversations)
   const newRefs = rows.flatMap((row) => newRef(row) ?? [])
@@ -184,7 +187,6 @@ const notByTeamSql = sql`(last.sender_type is null
 type ConversationRow = {
   id: string
   deleted: string | null
-  handled: string | null
   visitor: string | null
   lastAt: string | null
   lastSender: string | null
@@ -197,12 +199,13 @@ const inLowerCase = (ids: readonly string[]) => ids.map((id) => id.toLowerCase()
 
 /** By id in lower case. */
 async function readConversationStates(
-  { db, kind, project }: ProjectDb,
+  context: ProjectDb,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, ConversationState>> {
   if (ids.length === 0) return new Map()
+  const { db, kind, project } = context
   const { rows } = await sql<ConversationRow>`
-    select conversations.id, conversations.deleted_at as deleted, handled_at as handled, visitors.name as visitor,
+    select conversations.id, conversations.deleted_at as deleted, visitors.name as visitor, ${shownSql(context, 'conversation')},
       last_message_at as "lastAt", last_message_sender_type as "lastSender", messages.id as "messageId",
       messages.created_at as "messageAt", substr(messages.content, 1, ${sql.lit(maxTextLength)}) as "messageText"
     from conversations
@@ -221,7 +224,7 @@ function toConversationState(row: ConversationRow): ConversationState {
   return {
     kind: 'conversation',
     isDeleted: row.deleted !== null,
-    isHandled: row.handled !== null,
+    fields: toFieldValues('conversation', decodeShown(row)),
     visitorName: textOrNull(row.visitor),
     lastMessageAt: row.lastAt,
     isLastByVisitor: toMessageSide(row.lastSender) === 'visitor',
@@ -234,18 +237,19 @@ function toConversationState(row: ConversationRow): ConversationState {
 
 /** By id in lower case. */
 async function readVisitorStates(
-  { db, kind, project }: ProjectDb,
+  context: ProjectDb,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, VisitorState>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<{ id: string; deleted: string | null; name: string | null; email: string | null }>`
-    select id, deleted_at as deleted, name, email from visitors
+  const { db, kind, project } = context
+  const { rows } = await sql<{ id: string; deleted: string | null }>`
+    select id, deleted_at as deleted, ${shownSql(context, 'visitor')} from visitors
     where project_id = ${project} and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(db)
   return new Map(
-    rows.map(({ id, deleted, name, email }) => [
-      id.toLowerCase(),
-      { kind: 'visitor', isDeleted: deleted !== null, name: textOrNull(name), email: textOrNull(email) },
-    ]),
+    rows.map((row) => {
+      const fields = toFieldValues('visitor', decodeShown(row))
+      return [row.id.toLowerCase(), { kind: 'visitor', isDeleted: row.deleted !== null, fields }]
+    }),
   )
 }
 

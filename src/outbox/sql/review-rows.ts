@@ -10,6 +10,7 @@ import type { Writeback } from '../core/outbox-entry.ts'
 import { type ReviewReason, type RowAhead, reviewOutcomes, reviewReasons } from '../core/review.ts'
 import type { CheckedRow, ReadCheck, StoredCheck } from '../core/review-summary.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
+import { fieldNames } from '../core/target-fields.ts'
 import { parseRequest } from '../core/writeback-request.ts'
 import {
   decodeEvidence,
@@ -82,7 +83,7 @@ function decodeRow({ kind }: ProjectDb, row: OutboxRow) {
 }
 
 const value = z.union([z.boolean(), z.string(), z.null()])
-const changesSchema = z.array(z.object({ field: z.enum(['handled', 'name', 'email']), old: value, new: value }))
+const changesSchema = z.array(z.object({ field: z.enum(fieldNames), old: value, new: value }))
 
 type CheckRow = Pick<StoredCheck, 'id' | 'why' | 'checkedAt'> & {
   checkedEpoch: number

@@ -3,20 +3,16 @@ import { type RawBuilder, sql } from 'kysely'
 import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type TargetKind, targetKinds } from '../../../schema/operation-specs.ts'
+import { shownColumns, snapshotSql } from '../../../schema/shown-fields.ts'
 import { type Json, stringifyJson } from '../../values/json.ts'
 import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import {
-  evidenceFields,
-  type Operation,
-  type OperationType,
-  operationsWhere,
-  operationTypes,
-} from '../core/operations.ts'
+import { type Operation, type OperationType, operationsWhere, operationTypes } from '../core/operations.ts'
 import type { Evidence, TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
 import type { Revocation, WritebackStatus } from '../core/state.ts'
-import { commonNames, type WritebackRequest } from '../core/writeback-request.ts'
+import { type ShownFields, shownNames, toShownFields } from '../core/target-fields.ts'
+import { conditionNames, type WritebackRequest } from '../core/writeback-request.ts'
 
 export type OutboxRow = {
   id: string
@@ -35,9 +31,6 @@ export type OutboxRow = {
   owner: string | null
   revoked_as: Revocation | null
 } & { [N in (typeof conditionNames)[number]]: string | null }
-
-/** The ref says which write-back it is, and nothing about its sending. */
-export const conditionNames = commonNames.filter((name) => name !== 'ref')
 
 /** Without the status, which may be another than the stored one. */
 export const outboxColumns = sql`id, lane, operation, conversation_id, visitor_id, payload, attempts, batch_id, created_at,
@@ -86,7 +79,7 @@ const targetStateSchema = z
   .looseObject({
     since: text,
     ids: z.array(text),
-    ...Object.fromEntries(evidenceFields.map((field) => [field, text.nullable()])),
+    ...Object.fromEntries(shownNames.map((name) => [name, text.nullable()])),
   })
   .partial()
 const evidenceSchema = z
@@ -129,6 +122,19 @@ export function textOrNull(stored: string | null): string | null {
   return stored === null ? null : decodeText(stored)
 }
 
+/** The fields of a target's row in the mirror that `shownSql` reads. */
+export function decodeShown(row: object): ShownFields {
+  const decoded = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? decodeText(value) : value,
+  ])
+  return toShownFields(Object.fromEntries(decoded))
+}
+
+export function shownSql({ kind }: ProjectDb, target: TargetKind): RawBuilder<unknown> {
+  return sql.raw(shownColumns(kind, target, `${target}s.`))
+}
+
 export function textParameter({ kind, typed }: ProjectDb, text: string | null): RawBuilder<string | null> {
   return typed('text', text === null ? null : encodeText(kind, text))
 }
@@ -151,15 +157,12 @@ export function operationSql(
 /** The mirror's view of the target, in the same form as the insert trigger stores it in `seen`. */
 export function selectTargetSnapshot({ kind }: ProjectDb, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
   const of = (column: string) => sql.ref(`${row}.${column}`)
-  const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
-  const at = sql.raw(
-    kind === 'sqlite' ? 'last_message_at' : `to_char(last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
-  )
+  const shown = (
+    target: TargetKind,
+  ) => sql`(select ${sql.raw(snapshotSql(kind, target))} from ${sql.table(`${target}s`)} shown
+    where shown.project_id = ${of('project_id')} and shown.id = ${of(`${target}_id`)})`
   return sql`case when ${operationSql(({ target }) => target === 'conversation', of('operation'))}
-    then (select ${object}('last_message_at', ${at}) from conversations
-      where conversations.project_id = ${of('project_id')} and conversations.id = ${of('conversation_id')})
-    else (select ${object}('name', name, 'email', email) from visitors
-      where visitors.project_id = ${of('project_id')} and visitors.id = ${of('visitor_id')}) end`
+    then ${shown('conversation')} else ${shown('visitor')} end`
 }
 
 type Target = Pick<WritebackRequest, 'operation' | 'target'>
