@@ -243,8 +243,8 @@ is no longer configured ends. \`process_*\` and \`nodejs_*\` measure the process
 ${table(['metric', 'type', 'labels', ''], metrics)}
 ## Alerts
 
-The rules of \`deploy/alerts.yml\`, for the default schedules: raise the thresholds of what is read less often, and remove
-what you have switched off.
+The rules of \`deploy/alerts.yml\`. A stream is late after one and a half of its intervals, by the schedules of its project,
+and not before an hour; rollups after two.
 
 ${table(
   ['alert', 'what happened', 'what to do'],

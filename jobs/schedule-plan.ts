@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { childStreamNames, listStreamNames, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
-import { type Schedule, type ScheduleName, scheduleNames } from '../src/config/default-schedules.ts'
+import { loadCronParser, type Schedule, type ScheduleName, scheduleNames } from '../src/config/default-schedules.ts'
 import type { ProjectRuns } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
@@ -183,4 +183,40 @@ const dayMs: Ms = 86_400_000
 function schedulePeriod(schedule: Schedule): Ms | null {
   if (schedule.kind === 'off') return null
   return schedule.kind === 'every' ? schedule.ms : dayMs
+}
+
+/** The longest time that its schedules leave between two readings of a stream. Null: none reads it. */
+export function plannedInterval({ schedules }: Pick<ProjectConfig, 'schedules'>, stream: StreamName): Ms | null {
+  const readers = scheduleNames.filter((name) => name !== 'audit' && readStreams[name].includes(stream))
+  const intervals = readers.flatMap((name) => longestInterval(schedules[name]) ?? [])
+  return intervals.length === 0 ? null : Math.min(...intervals)
+}
+
+/** With the children that follow a list. */
+const readStreams: typeof streamsBySchedule = {
+  ...streamsBySchedule,
+  incremental: [...listStreamNames, ...childStreamNames],
+}
+
+const intervalsOfPatterns = new Map<string, Ms>()
+
+function longestInterval(schedule: Schedule): Ms | null {
+  if (schedule.kind !== 'cron') return schedulePeriod(schedule)
+  const { pattern } = schedule
+  const known = intervalsOfPatterns.get(pattern) ?? longestIntervalOf(pattern)
+  intervalsOfPatterns.set(pattern, known)
+  return known
+}
+
+/** Of the next week, or at least between the next two firings. The days on which clocks change are like others. */
+function longestIntervalOf(pattern: string): Ms {
+  const firings = loadCronParser().CronExpressionParser.parse(pattern, { tz: 'UTC' })
+  const first = firings.next().getTime()
+  let [before, longest] = [first, 0]
+  while (longest === 0 || before < first + 8 * dayMs) {
+    const at = firings.next().getTime()
+    longest = Math.max(longest, at - before)
+    before = at
+  }
+  return longest
 }

@@ -16,6 +16,7 @@ import { createJobHandler, type JobDeps, type JobType } from './job-handler.ts'
 import { laneJobs, schedulerJobs, syncJobs, webhookJobs } from './job-types.ts'
 import { createMaintenance } from './maintenance.ts'
 import { type JobData, openJobQueues, type QueueName } from './queues.ts'
+import { plannedInterval } from './schedule-plan.ts'
 import { requirePeopleTokens } from './worker-console.ts'
 import { checkReadiness, openWorkerHttp } from './worker-http.ts'
 
@@ -169,7 +170,7 @@ async function openWorkerComponents(
   closer: Closer,
 ) {
   const metrics: Metrics = createMetrics({
-    readHealth: () => readMirrorHealth(context, projects(), failures.list()),
+    readHealth: () => readMirrorHealth(context, projects(), failures.list(), plannedInterval),
     failingJobs: () => failures.list(),
     checkReadiness: () => checkComponents(),
     log,

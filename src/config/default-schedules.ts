@@ -21,10 +21,7 @@ export type Schedule =
 
 export type Schedules = Readonly<Record<ScheduleName, Schedule>>
 
-/**
- * The nightly reconcile rereads all within a week, by `rereadShare` in `src/mirror/sync/children.ts` and `src/mirror/core/rollups.ts`.
- * Thresholds in `deploy/alerts.yml` rely on `incremental` and `analytics`.
- */
+/** The nightly reconcile rereads all within a week, by `rereadShare` in `src/mirror/sync/children.ts` and `src/mirror/core/rollups.ts`. */
 export const defaultSchedules: Schedules = {
   incremental: { kind: 'every', ms: 300_000 },
   reconcile: { kind: 'nightly' },

@@ -180,6 +180,7 @@ const gaugeHelp = {
   health: { health_up: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out' },
   streams: {
     lag_seconds: 'Time since the stream last completed; absent before the first completion',
+    interval_seconds: 'The longest time between two readings that the schedules plan; absent if none reads the stream',
     pending_children: 'Conversations, visitors and calls whose children are still to be read',
     stream_failed: '1: the last sync run of the stream failed',
     stream_skipped: '1: the stream is not read because the key lacks its scope',
@@ -218,9 +219,10 @@ function createHealthGauges(registry: Registry) {
   }
 }
 
-function streamValues({ lagMs, pendingChildren, isFailed, isSkipped }: ProjectHealth['streams'][number]) {
+function streamValues({ lagMs, intervalMs, pendingChildren, isFailed, isSkipped }: ProjectHealth['streams'][number]) {
   return {
     lag_seconds: lagMs === null ? null : lagMs / 1000,
+    interval_seconds: intervalMs === null ? null : intervalMs / 1000,
     pending_children: pendingChildren,
     stream_failed: Number(isFailed),
     stream_skipped: Number(isSkipped),

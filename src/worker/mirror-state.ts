@@ -6,7 +6,7 @@ import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
 import { noSyncState } from '../maintenance/sql/health.ts'
 import { findRollupHistory } from '../mirror/sync/rollup-days.ts'
-import type { EpochMs } from '../values/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import type { WorkerResources } from './resources.ts'
 import type { WorkerContext } from './worker-context.ts'
 
@@ -43,11 +43,12 @@ export async function areRollupsBehind({ warehouse }: WorkerResources, project: 
   return history.kind === 'known' && history.from < oldest.from
 }
 
-/** The health of the worker's projects, for metrics. */
+/** The health of the worker's projects, for metrics. `intervalOf`: how often the stream is to be read; null = never. */
 export async function readMirrorHealth(
   { warehouse, budgets }: WorkerResources,
   projects: readonly ProjectConfig[],
   failing: readonly FailingJob[],
+  intervalOf: (project: ProjectConfig, stream: StreamName) => Ms | null,
 ): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
   const states = await warehouse.streamStates.readProjects(now)
@@ -67,6 +68,7 @@ export async function readMirrorHealth(
           return {
             stream,
             lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
+            intervalMs: intervalOf(project, stream),
             pendingChildren: pendingChildren.get(stream as ChildStreamName) ?? 0,
             isFailed: completion?.failed === true || isStreamFailing(failing, project.name, stream),
             isSkipped: completion?.skipped ?? false,

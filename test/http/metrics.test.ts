@@ -7,9 +7,16 @@ import { captureLog, startTestServer } from './test-server.ts'
 const shop: ProjectHealth = {
   project: 'shop',
   streams: [
-    { stream: 'conversations', lagMs: 90_500, pendingChildren: 0, isFailed: false, isSkipped: false },
-    { stream: 'messages', lagMs: 12_000, pendingChildren: 321, isFailed: true, isSkipped: false },
-    { stream: 'calls', lagMs: null, pendingChildren: 0, isFailed: false, isSkipped: true },
+    {
+      stream: 'conversations',
+      lagMs: 90_500,
+      intervalMs: 300_000,
+      pendingChildren: 0,
+      isFailed: false,
+      isSkipped: false,
+    },
+    { stream: 'messages', lagMs: 12_000, intervalMs: 300_000, pendingChildren: 321, isFailed: true, isSkipped: false },
+    { stream: 'calls', lagMs: null, intervalMs: null, pendingChildren: 0, isFailed: false, isSkipped: true },
   ],
   gaps: 3,
   writebacks: { queued: 7, uncertain: 1 },
@@ -101,6 +108,7 @@ describe('the health of the mirror is read on each scrape', () => {
     expect(found).toMatchObject({
       deskmirror_health_up: 1,
       'deskmirror_lag_seconds{project="shop",stream="conversations"}': 90.5,
+      'deskmirror_interval_seconds{project="shop",stream="conversations"}': 300,
       'deskmirror_pending_children{project="shop",stream="messages"}': 321,
       'deskmirror_stream_failed{project="shop",stream="messages"}': 1,
       'deskmirror_stream_skipped{project="shop",stream="calls"}': 1,
@@ -116,10 +124,11 @@ describe('the health of the mirror is read on each scrape', () => {
     })
   })
 
-  test('a stream that was never read has no lag, and a project without a budget no slots', async () => {
+  test('a stream that was never read has no lag, one that no schedule reads no interval, and a project without a budget no slots', async () => {
     const { scrape } = await startMetrics()
     const found = await scrape()
     expect(found).not.toHaveProperty('deskmirror_lag_seconds{project="shop",stream="calls"}')
+    expect(found).not.toHaveProperty('deskmirror_interval_seconds{project="shop",stream="calls"}')
     expect(found).not.toHaveProperty('deskmirror_budget_slots{project="school"}')
   })
 

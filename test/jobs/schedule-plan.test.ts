@@ -6,6 +6,7 @@ import {
   type CompletionTimes,
   missedSyncJobs,
   overdueSyncJobs,
+  plannedInterval,
   schedulesForProjects,
   syncJobsOfSchedule,
 } from '../../jobs/schedule-plan.ts'
@@ -249,5 +250,34 @@ describe('a changed configuration needs a restart', () => {
   test('not for projects, keys and schedules', () => {
     const other = { ...shop, apiKey: secret('svc_live_new'), streams: ['calls'] as const }
     expect(settingsNeedingRestart(config, { ...config, projects: [other, { ...shop, name: 'second' }] })).toEqual([])
+  })
+})
+
+describe('a stream is to be read at least every', () => {
+  const hours = (stream: StreamName, schedules: Partial<ProjectConfig['schedules']> = {}) => {
+    const interval = plannedInterval({ schedules: { ...defaultSchedules, ...schedules } }, stream)
+    return interval === null ? null : interval / 3_600_000
+  }
+  const cron = (pattern: string) => ({ kind: 'cron', pattern }) as const
+  const off = { kind: 'off' } as const
+
+  test('five minutes, children included, and a night for rollups', () => {
+    expect([hours('conversations'), hours('messages'), hours('analytics')]).toEqual([1 / 12, 1 / 12, 24])
+  })
+
+  test.each([
+    ['30 2 * * *', 24],
+    ['*/10 8-17 * * *', 14 + 10 / 60],
+    ['0 3 * * mon-fri', 72],
+    ['0 */6 * * *', 6],
+  ])('its longest pause: %s', (pattern, expected) => {
+    expect(hours('visitors', { incremental: cron(pattern), reconcile: off })).toBeCloseTo(expected)
+  })
+
+  test('what its most frequent schedule says, and never if all are off', () => {
+    expect(hours('calls', { incremental: off })).toBe(24)
+    expect(hours('calls', { incremental: cron('0 * * * *') })).toBe(1)
+    expect(hours('calls', { incremental: off, reconcile: off })).toBeNull()
+    expect(hours('availability', { availability: off })).toBeNull()
   })
 })

@@ -31,6 +31,8 @@ type StreamHealth = {
   readonly stream: StreamName
   /** Time since the stream was last read completely; null = never. */
   readonly lagMs: Ms | null
+  /** The longest time between two readings that the schedules plan; null = none reads it. */
+  readonly intervalMs: Ms | null
   /** Parents whose children are still to be read. */
   readonly pendingChildren: number
   /** The last sync run failed. */
