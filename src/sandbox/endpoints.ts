@@ -8,13 +8,8 @@ import { computeRollup } from './rollup.ts'
 import type { Switches } from './switches.ts'
 
 export const scopes = [
-  'conversations:read',
-  'conversations:write',
-  'visitors:read',
-  'visitors:write',
-  'calls:read',
-  'analytics:read',
-  'availability:read',
+  ...(['conversations:read', 'conversations:write', 'visitors:read', 'visitors:write'] as const),
+  ...(['calls:read', 'analytics:read', 'availability:read'] as const),
 ] as const
 export type Scope = (typeof scopes)[number]
 
@@ -53,12 +48,10 @@ const oneConversation = '/public/conversations/{conversationId}'
 const oneVisitor = `${inProject}/visitors/{visitorId}`
 const oneCall = '/public/calls/{callId}'
 
-function read(id: string, path: string, scope: Scope, run: Run, ...query: string[]): Operation {
-  return { id, method: 'GET', path, scope, query: () => query, run }
-}
-
-function write(id: string, method: 'POST' | 'PATCH', path: string, scope: Scope, run: Run): Operation {
-  return { id, method, path, scope, query: () => [], run }
+/** `address`: method and path. `query`: the names of its query parameters. */
+function operation(id: string, address: string, scope: Scope | null, run: Run, ...query: string[]): Operation {
+  const [method, path] = address.split(' ') as [Operation['method'], string]
+  return { id, method, path, scope, query: () => query, run }
 }
 
 const listConversations: Run = ({ project, query, switches: s }) => {
@@ -128,6 +121,12 @@ const getRecording: Run = ({ project, params, switches: s }) => {
   return project.view().recording(call)
 }
 
+/** A row that is read by its id, the path's only parameter beside the project. */
+const single =
+  (kind: 'conversations' | 'visitors' | 'calls', id: string): Run =>
+  ({ project, params }) =>
+    project.view()[kind].single(params[id])
+
 const month = 30 * 86_400_000
 
 const getAnalytics: Run = ({ project, query, switches: s, now }) => {
@@ -152,36 +151,35 @@ const getAvailability: Run = ({ project, now, switches: s }) =>
 
 /** Every operation, except the widget's token. */
 export const operations: readonly Operation[] = [
-  read(
+  operation(
     'listConversations',
-    `${inProject}/conversations`,
+    `GET ${inProject}/conversations`,
     'conversations:read',
     listConversations,
-    'handled',
-    'since',
-    'limit',
+    ...['handled', 'since', 'limit'],
   ),
-  read('getConversation', oneConversation, 'conversations:read', ({ project, params }) =>
-    project.view().conversations.single(params.conversationId),
+  operation(
+    'getConversation',
+    `GET ${oneConversation}`,
+    'conversations:read',
+    single('conversations', 'conversationId'),
   ),
   {
-    ...read('listMessages', `${oneConversation}/messages`, 'conversations:read', listMessages),
+    ...operation('listMessages', `GET ${oneConversation}/messages`, 'conversations:read', listMessages),
     query: (s) => messageParameters[s['messages.paging']],
   },
-  write('sendMessage', 'POST', `${oneConversation}/messages`, 'conversations:write', sendMessage),
-  write('setHandled', 'POST', `${oneConversation}/handled`, 'conversations:write', setHandled),
-  read('listVisitors', `${inProject}/visitors`, 'visitors:read', listVisitors, 'since', 'limit'),
-  read('getVisitor', oneVisitor, 'visitors:read', ({ project, params }) =>
-    project.view().visitors.single(params.visitorId),
-  ),
-  write('updateVisitor', 'PATCH', oneVisitor, 'visitors:write', updateVisitor),
-  read('listActivity', `${oneVisitor}/activity`, 'visitors:read', listActivity, 'before', 'limit'),
-  write('addNote', 'POST', `${oneVisitor}/notes`, 'visitors:write', addNote),
-  read('listCalls', `${inProject}/calls`, 'calls:read', listCalls, 'from', 'to', 'limit'),
-  read('getCall', oneCall, 'calls:read', ({ project, params }) => project.view().calls.single(params.callId)),
-  read('getRecording', `${oneCall}/recording`, 'calls:read', getRecording),
-  read('getAnalytics', `${inProject}/analytics`, 'analytics:read', getAnalytics, 'from', 'to'),
-  read('getAvailability', `${inProject}/availability`, 'availability:read', getAvailability),
+  operation('sendMessage', `POST ${oneConversation}/messages`, 'conversations:write', sendMessage),
+  operation('setHandled', `POST ${oneConversation}/handled`, 'conversations:write', setHandled),
+  operation('listVisitors', `GET ${inProject}/visitors`, 'visitors:read', listVisitors, 'since', 'limit'),
+  operation('getVisitor', `GET ${oneVisitor}`, 'visitors:read', single('visitors', 'visitorId')),
+  operation('updateVisitor', `PATCH ${oneVisitor}`, 'visitors:write', updateVisitor),
+  operation('listActivity', `GET ${oneVisitor}/activity`, 'visitors:read', listActivity, 'before', 'limit'),
+  operation('addNote', `POST ${oneVisitor}/notes`, 'visitors:write', addNote),
+  operation('listCalls', `GET ${inProject}/calls`, 'calls:read', listCalls, 'from', 'to', 'limit'),
+  operation('getCall', `GET ${oneCall}`, 'calls:read', single('calls', 'callId')),
+  operation('getRecording', `GET ${oneCall}/recording`, 'calls:read', getRecording),
+  operation('getAnalytics', `GET ${inProject}/analytics`, 'analytics:read', getAnalytics, 'from', 'to'),
+  operation('getAvailability', `GET ${inProject}/availability`, 'availability:read', getAvailability),
 ]
 
 export const widgetPath = '/v1/widget/token'
@@ -208,14 +206,7 @@ const mintWidgetToken: Run = ({ body, draw, now, switches: s }) => {
 }
 
 /** It takes a bearer key, and needs no scope. */
-const widgetOperation: Operation = {
-  id: 'mintWidgetToken',
-  method: 'POST',
-  path: widgetPath,
-  scope: null,
-  query: () => [],
-  run: mintWidgetToken,
-}
+const widgetOperation = operation('mintWidgetToken', `POST ${widgetPath}`, null, mintWidgetToken)
 
 export type RouteMatch = { readonly operation: Operation; readonly params: OperationRequest['params'] }
 

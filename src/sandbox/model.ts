@@ -4,18 +4,21 @@
  */
 import type { EpochMs } from '../values/time.ts'
 
-export type Conversation = {
-  readonly index: number
-  readonly id: string
+/** A row with a list of its own, which can be ordered by these times. */
+export type TimedRow<Field extends string> = { readonly index: number; readonly id: string } & {
+  readonly [F in Field]: EpochMs
+}
+export type ConversationTime = 'createdAt' | 'lastMessageAt' | 'updatedAt'
+export type VisitorTime = 'createdAt' | 'lastSeenAt' | 'updatedAt'
+export type CallTime = 'startedAt' | 'endedAt'
+
+export type Conversation = TimedRow<ConversationTime> & {
   readonly visitorId: string
-  readonly createdAt: EpochMs
-  readonly lastMessageAt: EpochMs
   readonly lastMessageSenderType: string
   readonly handledAt: EpochMs | null
   readonly waitingSince: EpochMs | null
   readonly assignedAgentId: string | null
   readonly origin: string
-  readonly updatedAt: EpochMs
 }
 
 export type Message = {
@@ -29,15 +32,7 @@ export type Message = {
   readonly reply?: true
 }
 
-export type Visitor = {
-  readonly index: number
-  readonly id: string
-  readonly name: string | null
-  readonly email: string | null
-  readonly createdAt: EpochMs
-  readonly lastSeenAt: EpochMs
-  readonly updatedAt: EpochMs
-}
+export type Visitor = TimedRow<VisitorTime> & { readonly name: string | null; readonly email: string | null }
 
 /**
  * One entry of a visitor's activity. `variantSeed` determines its undocumented fields; equal entries share it. `position`:
@@ -50,12 +45,8 @@ export type Activity = {
   readonly position: number
 }
 
-export type PhoneCall = {
-  readonly index: number
-  readonly id: string
+export type PhoneCall = TimedRow<CallTime> & {
   readonly visitorId: string
-  readonly startedAt: EpochMs
-  readonly endedAt: EpochMs
   readonly outcome: string
   /** When its recording was ready; null = it has none. */
   readonly recordedAt: EpochMs | null

@@ -57,32 +57,31 @@ type TruthRow = { readonly id: string | null; readonly parentId: string | null; 
  * without recordings that would return 404.
  */
 const rowsOf = {
-  conversations: ({ conversations }: ProjectState, view: View) =>
-    conversations.all().map((row) => listRow(row.id, view.conversations.current(row))),
+  conversations: (_: ProjectState, view: View) => view.conversations.all(),
   messages: ({ conversations, messages }: ProjectState, view: View) =>
     conversations.all().flatMap((parent) =>
-      messages(parent).map((message): TruthRow => {
+      messages(parent).map((message) => {
         const row = view.messages.current(parent, message)
         return { id: String(row.id), parentId: parent.id, row }
       }),
     ),
-  visitors: ({ visitors }: ProjectState, view: View) =>
-    visitors.all().map((row) => listRow(row.id, view.visitors.current(row))),
+  visitors: (_: ProjectState, view: View) => view.visitors.all(),
   visitor_activity: ({ visitors, activity }: ProjectState, view: View) =>
-    visitors
-      .all()
-      .flatMap((parent) =>
-        activity(parent).map((row, k) => childRow(parent.id, view.activity.current(parent, row, k))),
-      ),
-  calls: ({ calls }: ProjectState, view: View) => calls.all().map((row) => listRow(row.id, view.calls.current(row))),
+    visitors.all().flatMap((parent) =>
+      activity(parent).map((entry, k) => {
+        return { id: null, parentId: parent.id, row: view.activity.current(parent, entry, k) }
+      }),
+    ),
+  calls: (_: ProjectState, view: View) => view.calls.all(),
   call_recordings: ({ calls }: ProjectState, view: View) =>
     calls.all().flatMap((parent) => {
       const row = view.currentRecording(parent)
-      return row === null ? [] : [childRow(parent.id, row)]
+      return row === null ? [] : [{ id: null, parentId: parent.id, row }]
     }),
-  availability: (state: ProjectState, view: View) => [childRow(null, view.availability(state.clock()))].values(),
+  availability: ({ clock }: ProjectState, view: View) =>
+    [{ id: null, parentId: null, row: view.availability(clock()) }].values(),
   notes: ({ notes }: ProjectState, view: View) =>
-    notes.values().map((note): TruthRow => ({ id: note.id, parentId: note.visitorId, row: view.note(note) })),
+    notes.values().map((note) => ({ id: note.id, parentId: note.visitorId, row: view.note(note) })),
 } satisfies Record<string, (state: ProjectState, view: View) => IteratorObject<TruthRow>>
 
 export type TruthStream = keyof typeof rowsOf
@@ -90,12 +89,4 @@ export const truthStreams = Object.keys(rowsOf) as TruthStream[]
 
 export function truthOf({ state, view }: Project, stream: TruthStream): IteratorObject<TruthRow, undefined> {
   return rowsOf[stream](state, view())
-}
-
-function listRow(id: string, row: Json): TruthRow {
-  return { id, parentId: null, row }
-}
-
-function childRow(parentId: string | null, row: Json): TruthRow {
-  return { id: null, parentId, row }
 }

@@ -1,12 +1,7 @@
 /** All rows of one kind: the seed rows, created on demand, under the later changes; and their earlier versions. */
 import type { EpochMs } from '../values/time.ts'
-import type { Sequence } from './model.ts'
+import type { Sequence, TimedRow } from './model.ts'
 import type { RowIds } from './seed-context.ts'
-
-/** A row with a list of its own. */
-export type TimedRow<Field extends string> = { readonly index: number; readonly id: string } & {
-  readonly [F in Field]: EpochMs
-}
 
 export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnType<typeof createRowStore<T, Field>>
 

@@ -94,8 +94,7 @@ function formatUuid(a: number, b: number, c: number, d: number): string {
 const toHex = (n: number) => (n >>> 0).toString(16).padStart(8, '0')
 
 // Multiplying by an odd number is one-to-one modulo 2^32, and so is xor: indexes are scattered reversibly.
-const factor = 0x9e3779b1
-const inverse = modularInverse(factor)
+const [factor, inverse] = [0x9e3779b1, 0x0e8b2f51]
 
 function scramble(index: number, key: number): number {
   const y = Math.imul(index, factor) ^ key
@@ -107,25 +106,16 @@ function unscramble(scattered: number, key: number): number {
   return Math.imul(y ^ key, inverse) >>> 0
 }
 
-function modularInverse(odd: number): number {
-  let x = odd
-  for (let step = 0; step < 5; step += 1) x = Math.imul(x, 2 - Math.imul(odd, x))
-  return x
-}
-
-type TimelineOptions = Readonly<Record<'from' | 'to', EpochMs> & Record<'count' | 'storm', number>> & {
-  /** More rows begin in the first half of each week than in the second. */
-  readonly isWeekly: boolean
-}
+/** `isWeekly`: more rows begin in the first half of each week than in the second. */
+type TimelineOptions = Readonly<Record<'from' | 'to' | 'count' | 'storm', number> & { isWeekly: boolean }>
 
 const weekMs = 7 * 86_400_000
 
 /** Times of rows: spread over the covered days in order of their indexes, with a storm of many in one second. */
-function createTimeline(options: TimelineOptions, random: Random, purpose: Purpose) {
-  const { from, to, count } = options
-  const size = Math.min(options.storm, count)
+function createTimeline({ from, to, count, storm, isWeekly }: TimelineOptions, random: Random, purpose: Purpose) {
+  const size = Math.min(storm, count)
   const first = Math.floor((count - size) / 2)
-  const timeOf = options.isWeekly ? weeklyTime : (share: number) => share
+  const timeOf = isWeekly ? weeklyTime : (share: number) => share
   const spread = (index: number) => {
     const share = (index + toUnitInterval(random(purposes.time, purpose, index))) / Math.max(1, count)
     return Math.floor(from + timeOf(share, (to - from) / weekMs) * (to - from))
@@ -164,18 +154,7 @@ const words = `the my order invoice account please thanks hello can you help wit
  plan upgrade export report error page shows empty cart after login monday number colour is wrong`.split(/\s+/)
 
 const firstNames = ['Ada', 'Grace', 'Linus', 'Zoë', 'Søren', 'Mía', '健', 'Олена', 'Ali', 'Noor', 'Jean-Luc', 'D’Arcy']
-const lastNames = [
-  'Lovelace',
-  'Hopper',
-  "O'Brien",
-  'Müller',
-  'García',
-  '山田',
-  'Шевченко',
-  'van der Berg',
-  'Null',
-  'Ng',
-]
+const lastNames = "Lovelace, Hopper, O'Brien, Müller, García, 山田, Шевченко, van der Berg, Null, Ng".split(', ')
 
 const sentenceCount = 1024
 

@@ -1,6 +1,15 @@
 /** The seed data of a project: any number of rows, created on access and not kept. */
 import type { EpochMs, Ms } from '../values/time.ts'
-import type { Activity, Conversation, Message, PhoneCall, Visitor } from './model.ts'
+import type {
+  Activity,
+  CallTime,
+  Conversation,
+  ConversationTime,
+  Message,
+  PhoneCall,
+  Visitor,
+  VisitorTime,
+} from './model.ts'
 import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
 import type { SeedRows } from './row-store.ts'
 import { createSeedContext, type SeedContext, type SeedOptions, toRange } from './seed-context.ts'
@@ -19,8 +28,6 @@ export function createSeedData(options: SeedOptions, switches: Switches) {
     calls: createCalls(seed),
   }
 }
-
-export type ConversationTime = 'createdAt' | 'lastMessageAt' | 'updatedAt'
 
 const origins = [...Array(3).fill('visitor_initiated'), 'agent_initiated', 'email', 'phone_callback']
 const senders = 'visitor visitor visitor visitor agent agent agent ai ai system'.split(' ')
@@ -122,8 +129,6 @@ function displayName({ random, sampleText }: SeedContext, senderType: string, in
   return senderType === 'ai' ? 'Assistant' : ''
 }
 
-export type VisitorTime = 'createdAt' | 'lastSeenAt' | 'updatedAt'
-
 const hourMs = 3_600_000
 
 function createVisitors({ random, sampleText, size, visitorIds, createLine }: SeedContext) {
@@ -173,8 +178,6 @@ function createActivities({ random, size, switches }: SeedContext) {
     })
   }
 }
-
-export type CallTime = 'startedAt' | 'endedAt'
 
 const callOutcomes = ['completed', 'completed', 'completed', 'missed', 'voicemail', 'failed']
 

@@ -1,10 +1,19 @@
 /** The current data of a project: its seed data and all later changes. */
 import type { EpochMs } from '../values/time.ts'
-import type { Activity, Conversation, Message, PhoneCall, Visitor } from './model.ts'
+import type {
+  Activity,
+  CallTime,
+  Conversation,
+  ConversationTime,
+  Message,
+  PhoneCall,
+  Visitor,
+  VisitorTime,
+} from './model.ts'
 import { purposes } from './random.ts'
 import { createRowStore } from './row-store.ts'
 import { createRowIds } from './seed-context.ts'
-import type { CallTime, ConversationTime, SeedData, VisitorTime } from './seed-data.ts'
+import type { SeedData } from './seed-data.ts'
 
 export type ProjectState = ReturnType<typeof createProjectState>
 

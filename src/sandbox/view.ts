@@ -1,11 +1,11 @@
 /** The rows as the service shows them: with shifted times and altered replies, and some of them late. */
 import type { Json } from '../values/json.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import type { Activity, Conversation, Message, PhoneCall, Sequence, Visitor } from './model.ts'
+import type { Activity, Conversation, Message, PhoneCall, Sequence, TimedRow, Visitor } from './model.ts'
 import { listPage, type PageRequest } from './paging.ts'
 import { notFound } from './problem.ts'
 import { purposes, toUnitInterval } from './random.ts'
-import type { RowStore, TimedRow } from './row-store.ts'
+import type { RowStore } from './row-store.ts'
 import type { ProjectState } from './state.ts'
 import { parseNames, type Switches } from './switches.ts'
 import { createWireFormat, toSingleRow } from './wire.ts'
@@ -59,6 +59,8 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
       single: (id: string | undefined) => toSingleRow(toWire(find(id)), s),
       /** The row as it is, whether late or not. */
       current: (row: T) => toWire(show(row)),
+      /** All of them, in order of creation. */
+      all: () => store.all().map((row) => ({ id: row.id, parentId: null, row: toWire(show(row)) })),
     }
   }
   const { conversations, visitors, calls } = state

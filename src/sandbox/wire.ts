@@ -10,31 +10,24 @@ import type { Switches } from './switches.ts'
 export function createWireFormat(projectId: string, { seedData: { random }, notes }: ProjectState, s: Switches) {
   const { hostile, hostileMessage } = createHostility(projectId, s)
   return {
-    conversation: (row: Conversation) =>
-      hostile(row.index, {
-        id: row.id,
+    conversation: ({ index, updatedAt, ...row }: Conversation) =>
+      hostile(index, {
+        ...row,
         projectId,
-        visitorId: row.visitorId,
         status: 'open',
         createdAt: shownTime(row.createdAt),
         lastMessageAt: shownTime(row.lastMessageAt),
-        lastMessageSenderType: row.lastMessageSenderType,
         handledAt: shownTime(row.handledAt),
         waitingSince: shownTime(row.waitingSince),
-        assignedAgentId: row.assignedAgentId,
-        origin: row.origin,
-        ...(s['conversations.updatedAt'] ? { updatedAt: shownTime(row.updatedAt) } : {}),
-        ...driftingField(s, 'priority', row.index % 3 === 0 ? 'high' : 'normal', row.index % 3),
+        ...(s['conversations.updatedAt'] ? { updatedAt: shownTime(updatedAt) } : {}),
+        ...driftingField(s, 'priority', index % 3 === 0 ? 'high' : 'normal', index % 3),
       }),
-    message: (conversationId: string, row: Message) =>
+    message: (conversationId: string, { reply, ...row }: Message) =>
       hostileMessage(row.id, {
+        ...row,
         // 2^53 and more: a reader that parses it as a float merges neighbouring ids.
         id: s['ids.big'] ? 9_007_199_254_740_993n + BigInt(row.id) : row.id,
         conversationId,
-        senderType: row.senderType,
-        kind: row.kind,
-        content: row.content,
-        senderDisplayName: row.senderDisplayName,
         createdAt: shownTime(row.createdAt),
         ...driftingField(s, 'language', 'en', { code: 'en', sure: 0.97 }),
       }),
