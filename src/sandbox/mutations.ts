@@ -36,17 +36,9 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       const [index, now] = [conversations.nextIndex(), clock()]
       const id = seedData.conversations.ids.idAt(index)
       conversations.add({
-        index,
-        id,
-        visitorId,
-        createdAt: now,
-        lastMessageAt: now,
+        ...{ index, id, visitorId, assignedAgentId: null, origin: 'visitor_initiated' },
+        ...{ createdAt: now, updatedAt: now, lastMessageAt: now, waitingSince: now, handledAt: null },
         lastMessageSenderType: 'visitor',
-        handledAt: null,
-        waitingSince: now,
-        assignedAgentId: null,
-        origin: 'visitor_initiated',
-        updatedAt: now,
       })
       visitorWrites(id, content)
       return conversations.get(id)
@@ -64,9 +56,9 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     deleteConversation: (id: string) => conversations.remove(id),
     /** `k`: which message of the conversation, oldest first. */
     editMessage(id: string, k: number, content: string) {
-      const message = state.messages(conversations.get(id))[k]
-      if (message === undefined) throw new RangeError(`the conversation has no message ${k}`)
-      state.editMessage(message.id, content)
+      const conversation = conversations.get(id)
+      if (state.messages(conversation)[k] === undefined) throw new RangeError(`the conversation has no message ${k}`)
+      state.editMessage(conversation, k, { content })
     },
     addVisitor({ name = 'New Visitor', email = null }: { name?: string | null; email?: string | null } = {}) {
       const [index, now] = [visitors.nextIndex(), clock()]
@@ -87,7 +79,7 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     editActivity(id: string, k: number, variantSeed: number) {
       const visitor = visitors.get(id)
       if (state.activity(visitor)[k] === undefined) throw new RangeError(`the visitor has no entry ${k}`)
-      state.editActivity(visitor, k, variantSeed)
+      state.editActivity(visitor, k, { variantSeed })
     },
     deleteVisitor: (id: string) => visitors.remove(id),
     /** `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time. */

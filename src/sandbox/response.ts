@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
-import type { Json } from '../values/json.ts'
-import { stringifyJson } from '../values/json.ts'
+import { type Json, stringifyJson } from '../values/json.ts'
 import type { Switches } from './switches.ts'
 
 export type ServiceResponse = {

@@ -82,8 +82,8 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
       const create = () => createTimeOrder(indexes(), (index) => changed.get(index)?.[field] ?? timeOf(field, index))
       const order = orders.get(field) ?? create()
       orders.set(field, order)
-      const { rows, timeOfRow } = order
-      return { length: rows.length, timeAt: (p) => timeOfRow(rows[p]), rowAt: (p) => requireRow(rows[p] ?? next) }
+      const { rows } = order
+      return { length: rows.length, timeAt: (p) => rows[p]?.at ?? 0, rowAt: (p) => requireRow(rows[p]?.index ?? next) }
     },
     add: (row: T) => replace(undefined, row),
     change(index: number, patch: Partial<T>): T {
@@ -112,28 +112,22 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
   }
 }
 
-/** The indexes in order of their rows' times, equal ones in order of the indexes. */
-function createTimeOrder(rows: number[], timeOf: (index: number) => EpochMs) {
-  const times: EpochMs[] = []
-  for (const index of rows) times[index] = timeOf(index)
-  const timeOfRow = (index: number | undefined) => times[index ?? 0] ?? 0
-  rows.sort((a, b) => timeOfRow(a) - timeOfRow(b) || a - b)
-  const positionOf = (index: number) =>
-    findFirstPosition(rows.length, (p) => {
-      const later = timeOfRow(rows[p]) - timeOfRow(index)
-      return later > 0 || (later === 0 && (rows[p] ?? 0) >= index)
-    })
+/** The rows in order of one of their times, equal ones in order of their indexes. */
+function createTimeOrder(indexes: readonly number[], timeOf: (index: number) => EpochMs) {
+  type Position = { readonly index: number; readonly at: EpochMs }
+  const compare = (a: Position, b: Position) => a.at - b.at || a.index - b.index
+  const rows = indexes.map((index) => ({ index, at: timeOf(index) })).sort(compare)
   return {
     rows,
-    timeOfRow,
     insert(index: number, at: EpochMs) {
-      times[index] = at
-      rows.splice(positionOf(index), 0, index)
+      const later = findFirstPosition(rows.length, (p) => compare(rows[p] ?? { index, at }, { index, at }) > 0)
+      rows.splice(later, 0, { index, at })
     },
-    remove(index: number) {
-      const [removed] = rows.splice(positionOf(index), 1)
-      if (removed !== index) throw new Error(`row ${index} is not at the position of its time`)
-    },
+    remove: (index: number) =>
+      void rows.splice(
+        rows.findIndex((row) => row.index === index),
+        1,
+      ),
   }
 }
 

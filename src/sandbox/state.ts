@@ -31,50 +31,50 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs) {
   }
 }
 
-/** Adds to the list of a parent. */
-function append<T>(lists: Map<number, T[]>, parent: number, row: T): T {
-  lists.set(parent, [...(lists.get(parent) ?? []), row])
-  return row
+/** Rows below others, oldest first: those of the seed, those that came later, and what was changed in either. */
+function createChildren<Parent extends { readonly index: number }, Row>(seeded: (parent: Parent) => readonly Row[]) {
+  const added = new Map<number, Row[]>()
+  const edited = new Map<string, Partial<Row>>()
+  return {
+    of: (parent: Parent): readonly Row[] => {
+      const all = [...seeded(parent), ...(added.get(parent.index) ?? [])]
+      return edited.size === 0 ? all : all.map((row, k) => ({ ...row, ...edited.get(`${parent.index}/${k}`) }))
+    },
+    add({ index }: Parent, row: Row): Row {
+      added.set(index, [...(added.get(index) ?? []), row])
+      return row
+    },
+    /** Changes the `k`-th without changing any time. */
+    edit: ({ index }: Parent, k: number, patch: Partial<Row>) => void edited.set(`${index}/${k}`, patch),
+  }
 }
 
 function createMessages({ conversations }: SeedData, clock: () => EpochMs) {
-  const added = new Map<number, Message[]>()
-  const edited = new Map<number, string>()
+  const { of, add, edit } = createChildren<Conversation, Message>(({ index }) =>
+    index < conversations.count ? conversations.messages(index) : [],
+  )
   let nextId = conversations.firstFreeMessageId
   return {
-    /** Oldest first. */
-    messages({ index }: Conversation): readonly Message[] {
-      const seeded = index < conversations.count ? conversations.messages(index) : []
-      const all = [...seeded, ...(added.get(index) ?? [])]
-      return all.map((row) => ({ ...row, content: edited.get(row.id) ?? row.content }))
+    messages: of,
+    addMessage(conversation: Conversation, content: Omit<Message, 'id' | 'createdAt'>) {
+      const createdAt = Math.max(clock(), conversation.lastMessageAt)
+      return add(conversation, { ...content, id: nextId++, createdAt })
     },
-    addMessage({ index, lastMessageAt }: Conversation, content: Omit<Message, 'id' | 'createdAt'>) {
-      nextId += 1
-      return append(added, index, { ...content, id: nextId - 1, createdAt: Math.max(clock(), lastMessageAt) })
-    },
-    /** Replaces a message's text without changing any time. */
-    editMessage: (id: number, content: string) => void edited.set(id, content),
+    editMessage: edit,
   }
 }
 
 function createActivity({ activityOf, visitors }: SeedData, clock: () => EpochMs) {
-  const added = new Map<number, Activity[]>()
-  const edited = new Map<string, number>()
-  /** Oldest first. */
-  const activity = ({ index }: Visitor): readonly Activity[] => {
-    const seeded = index < visitors.count ? activityOf(visitors.seedRow(index)) : []
-    const all = [...seeded, ...(added.get(index) ?? [])]
-    return all.map((row) => ({ ...row, variantSeed: edited.get(`${index}/${row.position}`) ?? row.variantSeed }))
-  }
+  const { of, add, edit } = createChildren<Visitor, Activity>((visitor) =>
+    visitor.index < visitors.count ? activityOf(visitors.seedRow(visitor.index)) : [],
+  )
   return {
-    activity,
+    activity: of,
     addActivity(visitor: Visitor, entry: Omit<Activity, 'at' | 'position'>) {
       const at = Math.max(clock(), visitor.lastSeenAt)
-      return append(added, visitor.index, { ...entry, at, position: activity(visitor).length })
+      return add(visitor, { ...entry, at, position: of(visitor).length })
     },
-    /** Changes the undocumented fields of an entry without changing any time. */
-    editActivity: ({ index }: Visitor, position: number, variantSeed: number) =>
-      void edited.set(`${index}/${position}`, variantSeed),
+    editActivity: edit,
   }
 }
 

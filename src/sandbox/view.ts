@@ -64,14 +64,9 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
     }
   }
   const { conversations, visitors, calls } = state
+  const since = s['conversations.since']
   return {
-    conversations: createRowsView(
-      'conversations',
-      conversations,
-      s['conversations.since'],
-      shown.conversation,
-      wire.conversation,
-    ),
+    conversations: createRowsView('conversations', conversations, since, shown.conversation, wire.conversation),
     visitors: createRowsView('visitors', visitors, s['visitors.since'], shown.visitor, wire.visitor),
     calls: createRowsView('calls', calls, s['calls.by'], shown.call, wire.call),
     messages: {
