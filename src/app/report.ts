@@ -3,23 +3,35 @@
 import type { DateRange, Report } from '../analytics/analytics.ts'
 import { chooseReportPeriod } from '../analytics/core/report-period.ts'
 import { buildReport } from '../analytics/report/report.ts'
-import type { Config, ProjectConfig } from '../config/config.ts'
+import type { ProjectConfig } from '../config/config.ts'
 import { createOutputFile } from '../export/output-file.ts'
 import type { EpochMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Warehouse } from './open.ts'
-import { withWarehouse } from './with-resources.ts'
+import { type DatabaseAddress, withWarehouse } from './with-resources.ts'
+
+type ReportedProject = Pick<ProjectConfig, 'name' | 'projectId'>
+export type ReportConfig = DatabaseAddress & { readonly projects: readonly ReportedProject[] }
+
+const readOnly = { access: 'read', readOnly: true } as const
+
+/** A warehouse without its configuration: its projects are named by their ids. Throws UserError if there is none. */
+export async function withMirroredProjects(address: DatabaseAddress): Promise<ReportConfig> {
+  const found = await withWarehouse(address, ({ listProjects }) => listProjects(), readOnly)
+  if (found.length > 0) return { ...address, projects: found.map(({ id }) => ({ name: id, projectId: id })) }
+  const why = 'no project has been read into it yet'
+  throw new UserError({ what: 'the warehouse is empty', why, next: 'run `deskmirror sync`', exitCode: 2 })
+}
 
 /** Throws UserError if there are no facts yet, or the period is invalid. */
 export function readReport(
-  config: Config,
-  project: ProjectConfig,
+  address: DatabaseAddress,
+  { name, projectId }: ReportedProject,
   dates: Partial<DateRange>,
   now: EpochMs,
 ): Promise<Report> {
-  const { name, projectId } = project
   const read = async (warehouse: Warehouse) => {
-    const data = await warehouse.reportData(projectId, now, (today) => chooseReportPeriod(dates, today))
+    const data = await warehouse.reportData(projectId, now, (...days) => chooseReportPeriod(dates, ...days))
     if (data !== null) return buildReport(name, data, now)
     throw new UserError({
       what: `there is nothing to report of ${name}`,
@@ -28,7 +40,7 @@ export function readReport(
       exitCode: 2,
     })
   }
-  return withWarehouse(config, read, { access: 'read', readOnly: true })
+  return withWarehouse(address, read, readOnly)
 }
 
 /** Replaces the file as a whole. Throws UserError if it cannot be written. */

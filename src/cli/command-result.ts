@@ -1,5 +1,5 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
-import type { Config, ProjectConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import type { ConfigNeeds } from '../config/setting.ts'
 import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -31,8 +31,15 @@ export async function runAndPrint(
   else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
 }
 
+type Named = { readonly name: ProjectName }
+
 /** `hint`: writes a command as it has to be typed for this project. */
-export type ProjectCall = { readonly config: Config; readonly project: ProjectConfig; readonly hint: CommandHint }
+type CallOf<C extends { readonly projects: readonly Named[] }> = {
+  readonly config: C
+  readonly project: C['projects'][number]
+  readonly hint: CommandHint
+}
+export type ProjectCall = CallOf<Config>
 
 /** Runs a command that is about one project. `what`: the message if it is unclear which. */
 export function runForProject(
@@ -49,7 +56,7 @@ type ServiceCall = ProjectCall & { readonly display: Display; readonly log: Logg
 
 /** A report as lines for people, and its exit code. */
 export type Rendered = Pick<CommandResult, 'lines' | 'exit'>
-type Render<T> = (report: T, call: ProjectCall) => Rendered
+type Render<T, Call = ProjectCall> = (report: T, call: Call) => Rendered
 
 /** Runs a command that makes requests for each project that `--project` selects. `inHand`: what Ctrl-C waits for. */
 export async function runOverService<T>(
@@ -78,17 +85,17 @@ export async function runOverMirror<T>(
   return joinResults(await forEachProject(selectCalls(context.loadConfig('mirror'), project), null, run), render)
 }
 
-export type ProjectResult<T> =
-  | { readonly call: ProjectCall; readonly report: T }
-  | { readonly call: ProjectCall; readonly error: ErrorExplanation }
+export type ProjectResult<T, Call = ProjectCall> =
+  | { readonly call: Call; readonly report: T }
+  | { readonly call: Call; readonly error: ErrorExplanation }
 
 /** Runs for each project one after the other. An error of one project does not stop the others. */
-export async function forEachProject<T>(
-  calls: readonly ProjectCall[],
+export async function forEachProject<T, Call>(
+  calls: readonly Call[],
   signal: AbortSignal | null,
-  run: (call: ProjectCall) => Promise<T>,
-): Promise<readonly ProjectResult<T>[]> {
-  const results: ProjectResult<T>[] = []
+  run: (call: Call) => Promise<T>,
+): Promise<readonly ProjectResult<T, Call>[]> {
+  const results: ProjectResult<T, Call>[] = []
   for (const call of calls) {
     if (signal?.aborted && results.length > 0) break
     results.push(
@@ -102,7 +109,10 @@ export async function forEachProject<T>(
 }
 
 /** Joins the results of the projects; `render` gives one project's lines and exit code. */
-export function joinResults<T>(results: readonly ProjectResult<T>[], render: Render<T>): CommandResult {
+export function joinResults<T, Call extends { readonly project: Named }>(
+  results: readonly ProjectResult<T, Call>[],
+  render: Render<T, Call>,
+): CommandResult {
   const joined = results.map((result) => {
     if ('report' in result) return { document: result.report, errors: [], ...render(result.report, result.call) }
     const { call, error } = result
@@ -119,7 +129,10 @@ export function joinResults<T>(results: readonly ProjectResult<T>[], render: Ren
 }
 
 /** The projects that `--project` selects; all of them without it. */
-export function selectCalls(config: Config, name: ProjectName | undefined): readonly ProjectCall[] {
+export function selectCalls<C extends { readonly projects: readonly Named[] }>(
+  config: C,
+  name: ProjectName | undefined,
+): readonly CallOf<C>[] {
   const all = config.projects.map((project) => ({
     config,
     project,
@@ -127,7 +140,7 @@ export function selectCalls(config: Config, name: ProjectName | undefined): read
   }))
   const matching = all.filter(({ project }) => name === undefined || project.name === name)
   if (matching.length > 0 || name === undefined) return matching
-  const why = `the configuration has ${namesOf(all)}`
+  const why = `these are known: ${namesOf(all)}`
   throw new UserError({ what: `there is no project ${name}`, why, next: 'name one of those', exitCode: 2 })
 }
 
@@ -140,7 +153,7 @@ export function selectCall(config: Config, name: ProjectName | undefined, what: 
   throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
 }
 
-function namesOf(calls: readonly ProjectCall[]): string {
+function namesOf(calls: readonly { readonly project: Named }[]): string {
   return calls.map(({ project }) => project.name).join(', ')
 }
 

@@ -1,14 +1,13 @@
 /** `deskmirror console`: looks at a warehouse in a browser; changes nothing. */
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
 import { canOpenBrowser } from '../config/load.ts'
-import { ConfigurationError } from '../config/problems.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
+import { loadConfigured, namedWarehouse, warehouseArgument } from './named-warehouse.ts'
 
 type Options = { readonly port: number; readonly link?: true; readonly json?: true; readonly open: boolean }
 
@@ -27,7 +26,7 @@ Exit code: 0 ended by Ctrl-C · 1 failed, trying again may help · 2 a person mu
 export function command(context: CommandContext): Command {
   return new Command('console')
     .description('Serves the web console over a warehouse, read-only.')
-    .argument('[warehouse]', 'an SQLite file, or postgres://…; else the configured one')
+    .argument(...warehouseArgument)
     .addOption(new Option('--port <number>', 'the port to listen at; 0 = any free one').default(0).argParser(parsePort))
     .option('--no-open', 'do not open a browser')
     .option('--link', 'print a one-time link to the console of the running worker')
@@ -71,11 +70,8 @@ function jsonWithoutLink(): UserError {
 }
 
 async function serve(context: CommandContext, named: string | undefined, { port, open }: Options): Promise<void> {
-  const config = named === undefined ? loadConfigured(context) : null
-  const { databaseUrl, databaseSetting } = config ?? {
-    databaseUrl: toDatabaseUrl(named ?? ''),
-    databaseSetting: 'the command',
-  }
+  const config = named === undefined ? loadConfigured(context, 'console') : null
+  const { databaseUrl, databaseSetting } = config ?? namedWarehouse(named ?? '')
   const display = context.openDisplay(false)
   const log = await context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
   const { stopped, exit } = context.listenForSignals()
@@ -99,33 +95,10 @@ async function serve(context: CommandContext, named: string | undefined, { port,
 const closeMs = 5000
 const slowMs = 5000
 
-/** Without a configuration, most people who want to look at a warehouse have its file. */
-function loadConfigured(context: CommandContext): Config {
-  try {
-    return context.loadConfig('mirror')
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error
-    const { what, why, next, exitCode } = error
-    const named = 'name a warehouse, as in `deskmirror console demo.db`'
-    throw new UserError({ what, why, next: `${named}; or ${next}`, exitCode }, { cause: error })
-  }
-}
-
 /** For a warehouse that is named on the command line: nothing needs to be configured. */
 async function defaults(context: CommandContext): Promise<Config> {
   const { defaultConfig } = await context.load(() => import('../config/config.ts'))
   return defaultConfig({ projects: [] })
-}
-
-function toDatabaseUrl(named: string): string {
-  if (/^(sqlite|postgres|postgresql):/.test(named)) return named
-  if (existsSync(named)) return `sqlite:${named}`
-  throw new UserError({
-    what: 'cannot open the warehouse',
-    why: `there is no file ${named}`,
-    next: 'name an SQLite file or postgres://user@host/database, or run `deskmirror demo --keep demo.db` for one to look at',
-    exitCode: 2,
-  })
 }
 
 /** Whether it works or not: the link is printed, too. */

@@ -4,12 +4,14 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { Report } from '../analytics/analytics.ts'
 import { parseDate } from '../analytics/core/report-period.ts'
 import { reportPage } from '../analytics/report/report-page.ts'
+import type { ReportConfig } from '../app/report.ts'
 import { renderHtml, renderMarkdown } from '../document/page.ts'
 import type { LocalDate } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, type ProjectResult, selectCalls } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
+import { loadConfigured, namedWarehouse, warehouseArgument } from './named-warehouse.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 
 const formats = ['markdown', 'html', 'json'] as const
@@ -33,14 +35,16 @@ Examples:
   $ deskmirror report                                          the last week, as Markdown
   $ deskmirror report --html > week.html                       a page with charts
   $ deskmirror report --output week.html                       the same, by the extension of the file
+  $ deskmirror report demo.db                                  of an SQLite file, without any configuration
   $ deskmirror report --from 2026-10-01 --to 2026-10-31 --project shop
   $ deskmirror report --json | jq '.projects[0].backlog.openAtEnd'
 
 Exit code: 0 whatever the numbers are · 1 or 2 if they cannot be read, or the file cannot be written`
 
-export const command = defineCommand<Options>({
+export const command = defineCommand<Options, string | undefined>({
   name: 'report',
   description: 'Shows a period on one page, what changed against the period before, and what is not certain.',
+  argument: warehouseArgument,
   options: [
     new Option('--from <date>', 'the first day, for example 2026-11-09').argParser(parseDateOption),
     new Option('--to <date>', 'the last day').argParser(parseDateOption),
@@ -64,10 +68,16 @@ function parseDateOption(text: string): LocalDate {
   return date
 }
 
-async function runReport(context: CommandContext, options: Options): Promise<CommandResult> {
+async function runReport(
+  context: CommandContext,
+  options: Options,
+  warehouse: string | undefined,
+): Promise<CommandResult> {
   const format = chooseFormat(options)
-  const calls = selectCalls(context.loadConfig('mirror'), options.project)
-  const { readReport, writeReportFile } = await context.load(() => import('../app/report.ts'))
+  const { readReport, withMirroredProjects, writeReportFile } = await context.load(() => import('../app/report.ts'))
+  const config: ReportConfig =
+    warehouse === undefined ? loadConfigured(context, 'report') : await withMirroredProjects(namedWarehouse(warehouse))
+  const calls = selectCalls(config, options.project)
   const { from, to } = options
   const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
   const results = await forEachProject(calls, null, ({ config, project }) =>
@@ -81,7 +91,10 @@ async function runReport(context: CommandContext, options: Options): Promise<Com
   return { ...answer, lines: [`wrote ${options.output}`] }
 }
 
-function renderPage(format: 'html' | 'markdown', results: readonly ProjectResult<Report>[]): string {
+function renderPage(
+  format: 'html' | 'markdown',
+  results: readonly ProjectResult<Report, { readonly project: { readonly name: string } }>[],
+): string {
   const parts = results.map((result) =>
     'report' in result
       ? result.report

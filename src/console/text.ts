@@ -1,7 +1,7 @@
 /** Texts that other people wrote, each isolated so that its direction cannot turn the text around it; times and ages. */
 
 import { isFound } from '../analytics/core/search-words.ts'
-import { formatCount, formatDuration } from '../values/format.ts'
+import { formatCount, formatSeconds } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import { codeOf, splitInvisible } from '../values/invisible.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
@@ -74,23 +74,14 @@ export function timeOf(at: string | null, { timeZone }: Zone): Html {
   return html`<time datetime="${at}" title="${at}">${formatTime(ms, timeZone)}</time>`
 }
 
-/** `4 min`, `3 h`, `2 days`: ages need no more. */
-export function roughly(ms: Ms): string {
-  const seconds = Math.max(0, Math.round(ms / 1000))
-  if (seconds < 60) return `${seconds} s`
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
-  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3600)} h`
-  return `${Math.floor(seconds / 86_400)} days`
+/** `47 s`, `2 min 6 s`, `3 h 20 min`: of an age, or of something that is estimated or configured. */
+export function spanText(ms: Ms): string {
+  return formatSeconds(Math.max(0, Math.round(ms / 1000)))
 }
 
 /** `4 min ago`, or `never` */
 export function agoText(at: string | null, now: EpochMs): string {
-  return at === null ? 'never' : `${roughly(now - Date.parse(at))} ago`
-}
-
-/** `47 s`, `2 min 6 s`: of something that is estimated or configured. */
-export function spanText(ms: Ms): string {
-  return formatDuration(Math.round(ms / 1000) * 1000).replace(/\.0 s$/, ' s')
+  return at === null ? 'never' : `${spanText(now - Date.parse(at))} ago`
 }
 
 /** How long ago, with the time in the title. */

@@ -1,9 +1,9 @@
 /** Charts as SVG, drawn on the server; the table below each has the same numbers. */
 import { scaleLinear, scaleUtc } from 'd3-scale'
 import { line, stack } from 'd3-shape'
-import { formatCount } from '../values/format.ts'
+import { formatCount, formatSeconds } from '../values/format.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
-import type { EpochMs, Ms } from '../values/time.ts'
+import type { EpochMs, Ms, Seconds } from '../values/time.ts'
 import { table } from './table.ts'
 
 type Series = { readonly name: string; readonly style: string; readonly values: readonly (number | null)[] }
@@ -36,24 +36,37 @@ export type TimeChart = {
   /** Each line has its name beside its first value: a document has no legend. */
   readonly isNamed?: boolean
   readonly formatTime: (at: EpochMs) => string
-  readonly formatValue: (value: number) => string
+  /** Beside the time axis, such as `day`. */
+  readonly timeUnit: string
+  /** Above the other one, such as `calls`. Null: values are durations in seconds. */
+  readonly unit: string | null
+  /** Values from here on are of a time that is not over yet. */
+  readonly unfinishedFrom?: EpochMs
 }
 
-const size = { width: 720, height: 210 } as const
-const plot = { left: 52, right: 712, top: 14, bottom: 178 } as const
+const size = { width: 720, height: 222 } as const
+const plot = { left: 52, right: 712, top: 26, bottom: 190 } as const
 
 type Scales = ReturnType<typeof scalesOf>
 
 export function timeChart(chart: TimeChart): Html {
-  const { title, times, series, formatValue } = chart
-  const textOf = (value: number | null = null) => (value === null ? '–' : formatValue(value))
+  const { title, times, series } = chart
+  const textOf = (value: number | null = null) => (value === null ? '–' : formatValue(chart, value))
   const numbers = table({
     caption: title,
     columns: [{ title: 'Time' }, ...series.map(({ name }) => ({ title: name, isNumber: true }))],
-    rows: times.map((at, index) => [chart.formatTime(at), ...series.map(({ values }) => textOf(values[index]))]),
+    rows: times.map((at, index) => [timeText(chart, at), ...series.map(({ values }) => textOf(values[index]))]),
     empty: 'There are no numbers yet.',
   })
   return figure(title, drawTimeChart(chart), numbers)
+}
+
+function formatValue({ unit }: TimeChart, value: number): string {
+  return unit === null ? formatSeconds(value) : formatCount(value)
+}
+
+function timeText({ formatTime, unfinishedFrom = Number.POSITIVE_INFINITY }: TimeChart, at: EpochMs): string {
+  return at < unfinishedFrom ? formatTime(at) : `${formatTime(at)} (so far)`
 }
 
 /** A chart, with its numbers for those who want them. */
@@ -63,10 +76,14 @@ export function figure(title: string, svg: Html, numbers: Html, caption: Html = 
 }
 
 export function drawTimeChart(chart: TimeChart): Html {
-  const { series, shades = [], marks = [], limit = null } = chart
+  const { series, shades = [], marks = [], limit = null, unfinishedFrom, to } = chart
   const scales = scalesOf(chart)
   const description = chart.description ?? series.map(({ name }) => name).join(', ')
-  const content = html`${shades.map((shade) => shadeOf(shade, scales))}${axes(chart, scales)}
+  const unfinished =
+    unfinishedFrom === undefined || unfinishedFrom >= to
+      ? nothing
+      : html`${shadeOf({ from: unfinishedFrom, to, label: 'not over yet', style: 'unfinished' }, scales)}<text class="end" x="${plot.right}" y="${plot.top - 6}">so far</text>`
+  const content = html`${unfinished}${shades.map((shade) => shadeOf(shade, scales))}${axes(chart, scales)}
 ${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}
 ${marks.map(({ at, label }) => html`<circle class="mark" cx="${round(scales.x(at))}" cy="${plot.bottom + 5}" r="2.5"><title>${label}</title></circle>`)}
 ${limit === null ? nothing : limitLine(limit, scales)}`
@@ -81,30 +98,43 @@ function svgOf({ id, title, description }: Texts, height: number, content: Html)
 ${content}</svg>`
 }
 
-function scalesOf({ from, to, series, kind, times, limit }: TimeChart) {
+function scalesOf({ from, to, series, kind, times, limit, unit }: TimeChart) {
   const totals = times.map((_, index) => {
     const values = series.map(({ values: own }) => own[index] ?? 0)
     return kind === 'lines' ? Math.max(0, ...values) : values.reduce((sum, value) => sum + value, 0)
   })
-  const y = scaleLinear([0, Math.max(1, limit?.value ?? 0, ...totals)], [plot.bottom, plot.top]).nice(4)
+  const most = Math.max(1, limit?.value ?? 0, ...totals)
+  const nice = scaleLinear([0, most], [plot.bottom, plot.top]).nice(4)
+  const yTicks = unit === null ? roundDurations(most) : nice.ticks(4).filter(Number.isInteger)
+  const y = unit === null ? nice.domain([0, yTicks.at(-1) ?? most]) : nice
   const x = scaleUtc([from, to], [plot.left, plot.right])
-  return {
-    x: (at: EpochMs) => Number(x(at)),
-    y: (value: number) => Number(y(value)),
-    yTicks: y.ticks(4).filter(Number.isInteger),
-  }
+  return { x: (at: EpochMs) => Number(x(at)), y: (value: number) => Number(y(value)), yTicks }
+}
+
+const [minute, hour, day] = [60, 3600, 86_400]
+const durationSteps = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * minute),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * hour),
+]
+
+/** Up to five, in whole minutes, hours or days, from 0 to `most` or a little more. */
+function roundDurations(most: Seconds): Seconds[] {
+  const step = durationSteps.find((seconds) => most <= 4 * seconds) ?? Math.ceil(most / 4 / day) * day
+  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, n) => n * step)
 }
 
 function axes(chart: TimeChart, { x, y, yTicks }: Scales): Html[] {
-  const { from, to, stepMs, formatTime, formatValue } = chart
+  const { from, to, stepMs, formatTime } = chart
   const xTicks = chart.labels ?? scaleUtc([from, to], [plot.left, plot.right]).ticks(6).map(Number)
   // A label stands below the middle of its bar, and one that would be cut off is left out.
   const labelAt = (at: EpochMs) => x(at + stepMs / 2)
   return [
     ...yTicks.map(
       (value) =>
-        html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end" x="${plot.left - 6}" y="${round(y(value) + 4)}">${formatValue(value)}</text>`,
+        html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end" x="${plot.left - 6}" y="${round(y(value) + 4)}">${formatValue(chart, value)}</text>`,
     ),
+    html`<text x="0" y="12">${chart.unit ?? 'duration'}</text><text x="0" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
     ...xTicks
       .filter((at) => labelAt(at) < plot.right - 12)
       .map(
@@ -123,7 +153,7 @@ function bars(chart: TimeChart, { x, y }: Scales): Html[] {
       if (high <= low) return []
       const { name, style } = series[n] ?? { name: '', style: '' }
       const at = times[index] ?? 0
-      const label = `${chart.formatTime(at)} · ${name} ${chart.formatValue(high - low)}`
+      const label = `${timeText(chart, at)} · ${name} ${formatValue(chart, high - low)}`
       return [
         html`<rect class="${style}" x="${round(x(at))}" y="${round(y(high))}" width="${round(width)}" height="${round(y(low) - y(high))}"><title>${label}</title></rect>`,
       ]
@@ -132,7 +162,7 @@ function bars(chart: TimeChart, { x, y }: Scales): Html[] {
 }
 
 function lines(chart: TimeChart, { x, y }: Scales): Html[] {
-  const { times, series, stepMs, formatTime, formatValue } = chart
+  const { times, series, stepMs } = chart
   const middle = (index: number) => x((times[index] ?? 0) + stepMs / 2)
   const draw = line<number | null>()
     .defined((value) => value !== null)
@@ -149,7 +179,7 @@ function lines(chart: TimeChart, { x, y }: Scales): Html[] {
       value === null
         ? []
         : [
-            html`<circle class="dot ${style}" cx="${round(middle(index))}" cy="${round(y(value))}" r="2"><title>${formatTime(times[index] ?? 0)} · ${name} ${formatValue(value)}</title></circle>`,
+            html`<circle class="dot ${style}" cx="${round(middle(index))}" cy="${round(y(value))}" r="2"><title>${timeText(chart, times[index] ?? 0)} · ${name} ${formatValue(chart, value)}</title></circle>`,
           ],
     ),
     ...(chart.isNamed === true ? [nameOfLine(name, values)] : []),
@@ -181,6 +211,7 @@ const cell = { width: 27.5, height: 20, top: 18 } as const
 export type HeatMap = {
   readonly rows: readonly string[]
   readonly columns: readonly string[]
+  readonly columnUnit: string
   readonly values: readonly (readonly number[])[]
 }
 
@@ -191,13 +222,14 @@ function formatShort(value: number): string {
   return value < 1000 ? formatCount(value) : shortFormat.format(value)
 }
 
-export function drawHeatMap({ rows, columns, values, ...texts }: HeatMap & Texts): Html {
+export function drawHeatMap({ rows, columns, columnUnit, values, ...texts }: HeatMap & Texts): Html {
   const most = Math.max(1, ...values.flat())
   // Even the fullest cell lets its number be read.
   const opacityOf = (value: number) => Math.round((0.04 + 0.56 * (value / most)) * 100) / 100
   const x = (index: number) => round(plot.left + index * cell.width)
   const y = (index: number) => cell.top + index * cell.height
   const cells = [
+    html`<text x="0" y="12">${columnUnit}</text>`,
     ...columns.map(
       (name, index) => html`<text class="middle" x="${round(x(index) + cell.width / 2)}" y="12">${name}</text>`,
     ),

@@ -47,7 +47,7 @@ figure { margin: 1rem 0 } figcaption { font-weight: 600 }
 summary { color: var(--faint); cursor: pointer }
 svg { width: 100%; min-width: 36rem; height: auto }
 svg text { fill: var(--text); font-size: 11px } .middle { text-anchor: middle } .end { text-anchor: end }
-.grid { stroke: var(--line) } .bar, .cell { fill: var(--chart) }
+.grid { stroke: var(--line) } .shade { fill: var(--line); opacity: 0.5 } .bar, .cell { fill: var(--chart) }
 .line { fill: none; stroke: var(--chart); stroke-width: 2 } .dot { fill: var(--chart) }
 .line.line-1 { stroke: var(--second); stroke-dasharray: 6 4 } .dot.line-1 { fill: var(--second) }
 @media print {

@@ -1,5 +1,5 @@
 /** A page as data, as one HTML file, and as Markdown. Texts are not escaped yet. */
-import { formatCount, toPrintable } from '../values/format.ts'
+import { toPrintable } from '../values/format.ts'
 import { type Html, html } from '../values/html.ts'
 import { drawHeatMap, drawTimeChart, figure, type HeatMap } from './chart.ts'
 import { documentFoot, documentHead } from './document-frame.ts'
@@ -35,6 +35,11 @@ export type Chart = { readonly title: string; readonly description: string } & (
   | {
       readonly kind: 'bars' | 'lines'
       readonly labels: readonly string[]
+      readonly labelUnit: string
+      /** Of the values. */
+      readonly unit: string
+      /** The first label whose time is not over yet. */
+      readonly unfinishedFrom?: number
       readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
     }
   | ({ readonly kind: 'heat map' } & HeatMap)
@@ -97,7 +102,7 @@ const maxLabels = 9
 /** `id`: unique in the page. Each label takes one step in place of a time. */
 export function renderChart(chart: Chart, id: string): Html {
   if (chart.kind === 'heat map') return drawHeatMap({ ...chart, id })
-  const { title, description, kind, labels, series } = chart
+  const { title, description, kind, labels, labelUnit, unit, unfinishedFrom, series } = chart
   const times = labels.map((_, index) => index)
   const every = Math.max(1, Math.ceil(labels.length / maxLabels))
   return drawTimeChart({
@@ -105,8 +110,8 @@ export function renderChart(chart: Chart, id: string): Html {
     series: series.map((one, n) => ({ ...one, style: kind === 'bars' ? 'bar' : `line-${n}` })),
     ...{ times, from: 0, to: Math.max(1, labels.length), stepMs: 1, isNamed: true },
     labels: times.filter((index) => index % every === 0),
+    ...{ unit, timeUnit: labelUnit, ...(unfinishedFrom === undefined ? {} : { unfinishedFrom }) },
     formatTime: (index) => labels[index] ?? '',
-    formatValue: formatCount,
   })
 }
 

@@ -1,5 +1,5 @@
 /** Formats numbers, durations and untrusted text for people. */
-import type { EpochMs, Ms } from './time.ts'
+import type { EpochMs, Ms, Seconds } from './time.ts'
 
 const numberFormat = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
 
@@ -15,13 +15,26 @@ export function formatBytes(bytes: number): string {
   return `${formatCount(size)} ${unit}`
 }
 
-/** 340 ms · 2.1 s · 2 min 6 s · 3 h 20 min · 2 d 4 h */
+/** 340 ms · 2.1 s · 2 min 6 s */
 export function formatDuration(ms: Ms): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
-  const seconds = Math.round(ms / 1000)
-  if (seconds < 3600) return twoParts(seconds, 60, 'min', 1, 's')
-  return seconds < 86_400 ? twoParts(seconds, 3600, 'h', 60, 'min') : twoParts(seconds, 86_400, 'd', 3600, 'h')
+  return ms < 999.5 ? `${Math.round(ms)} ms` : formatSeconds(ms / 1000)
+}
+
+/** `from`: what is shown in the next smaller unit would be rounded up to this one. */
+const durationUnits = [
+  { name: 'd', seconds: 86_400, from: 86_370, smaller: 'h', step: 3600 },
+  { name: 'h', seconds: 3600, from: 3599.5, smaller: 'min', step: 60 },
+  { name: 'min', seconds: 60, from: 59.95, smaller: 's', step: 1 },
+]
+
+/** 0.5 s · 2 min 6 s · 3 h 20 min · 2 d 4 h: rounded to the smaller of the two units, so that 59 min 59.7 s is 1 h. */
+export function formatSeconds(seconds: Seconds): string {
+  const unit = durationUnits.find(({ from }) => seconds >= from)
+  if (unit === undefined) return `${formatCount(seconds)} s`
+  const rounded = Math.round(seconds / unit.step) * unit.step
+  const rest = (rounded % unit.seconds) / unit.step
+  const first = `${Math.floor(rounded / unit.seconds)} ${unit.name}`
+  return rest === 0 ? first : `${first} ${rest} ${unit.smaller}`
 }
 
 /** `3 min ago`, or `never`; `at` is RFC 3339 text. */
@@ -37,10 +50,4 @@ export function pluralize(value: number, noun: string): string {
 /** Untrusted text on one line: a control character could move a terminal's cursor, or worse. */
 export function toPrintable(text: string): string {
   return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
-}
-
-function twoParts(seconds: number, large: number, largeName: string, small: number, smallName: string): string {
-  const remainder = Math.floor((seconds % large) / small)
-  const first = `${Math.floor(seconds / large)} ${largeName}`
-  return remainder === 0 ? first : `${first} ${remainder} ${smallName}`
 }

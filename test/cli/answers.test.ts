@@ -237,7 +237,7 @@ describe('migrate --rebuild-analytics', () => {
     const args = ['--rebuild-analytics', '--project', 'shop']
     expect(await runCommand(migrateCommand, args, useCases)).toMatchObject({
       exit: 0,
-      out: 'shop: derived the facts of 52,500 conversations in 16.0 s\n',
+      out: 'shop: derived the facts of 52,500 conversations in 16 s\n',
     })
     const { out } = await runCommand(migrateCommand, [...args, '--json'], useCases)
     expect(JSON.parse(out)).toEqual({ projects: [done] })
@@ -344,7 +344,7 @@ describe('status', () => {
     for (const line of [
       'last run      reconcile, gaps, 2 min ago, 4,210 requests',
       'running       host (process 12), since 1 min ago',
-      'budget        120 of 600 in the last 1 min; what is pending takes about 2.0 s',
+      'budget        120 of 600 in the last 1 min; what is pending takes about 2 s',
       'facts         to be derived again for 1,200 conversations, with the next sync',
       'audit         with 95 % confidence fewer than 7 in 10,000 conversations differ; 2 of 10,412 read again in 1 audit differed; what differed was corrected as far as the service still shows it; 1,203,442 are mirrored; 1 had been deleted in the service; last 11 h ago',
       'write-backs   3 queued',

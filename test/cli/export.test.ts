@@ -104,7 +104,7 @@ describe('what is printed', () => {
   test('the progress has an estimate where the rows were counted', () => {
     const progress = { object: 'messages', rows: 250_000, total: 1_000_000 }
     expect(renderExportProgress(progress, 5000)).toBe(
-      'messages   250,000 of 1,000,000 rows   50,000 rows/s   about 15.0 s left',
+      'messages   250,000 of 1,000,000 rows   50,000 rows/s   about 15 s left',
     )
     expect(renderExportProgress({ ...progress, total: null }, 100)).toBe('messages   250,000 rows')
   })

@@ -3,10 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { buildReport } from '../../src/analytics/report/report.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { command as reportCommand } from '../../src/cli/report.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { now, reportData } from '../analytics/report/report-fixtures.ts'
+import { factsOf, settings } from '../analytics/sql/facts-settings.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
+import { commit, conversation } from '../warehouse/row-fixtures.ts'
 import { createUserError, runCommand } from './run-command.ts'
+import { runInProcess } from './run-in-process.ts'
 import { startCliScenario } from './scenario.ts'
 
 type UseCases = Parameters<typeof runCommand>[2]
@@ -144,6 +149,25 @@ test('a file that cannot be written is an error, in JSON too', async () => {
   const { exit, out } = await run(['--output', 'week.json', '--json'], { readReport, writeReportFile })
   expect(exit).toBe(1)
   expect(JSON.parse(out)).toEqual({ error })
+})
+
+test('a warehouse file is reported of without any configuration', async () => {
+  const cwd = createTempFolder()
+  const warehouse = await openWarehouse(`sqlite:${join(cwd, 'some.db')}`)
+  const at = '2026-01-01T00:00:00Z'
+  await warehouse.mirror('p-1').commit(commit('conversations', [conversation('c1')]))
+  const stream = `insert into sync_streams (project_id, stream, synced_at) values ('p-1', 'conversations', '${at}')`
+  await warehouse.query(stream)
+  await factsOf(warehouse, settings, 'UTC', 'p-1').refresh()
+  await warehouse.close()
+  const { exit, out } = await runInProcess(['report', 'some.db', '--from', '2026-01-01'], { cwd })
+  expect([exit, out]).toEqual([0, expect.stringMatching(/^# p-1: 2026-01-01 to 2026-01-07/)])
+  const other = await runInProcess(['report', 'some.db', '--project', 'p-2'], { cwd })
+  expect([other.exit, other.err]).toEqual([2, expect.stringContaining('no project p-2: these are known: p-1')])
+  const none = await runInProcess(['report', 'none.db'], { cwd })
+  expect([none.exit, none.err]).toEqual([2, expect.stringContaining('there is no file none.db')])
+  const unnamed = await runInProcess(['report'], { cwd })
+  expect([unnamed.exit, unnamed.err]).toEqual([2, expect.stringContaining('as in `deskmirror report demo.db`')])
 })
 
 test('the program writes the page of a mirror, and says what to do without one', async ({ onTestFinished }) => {

@@ -121,7 +121,7 @@ describe.concurrent('a configuration problem ends with 2, one clear message and 
     const env = { DESKMIRROR_BASE_URL: 'http://localhost:9', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'k123' }
     const { exit, err } = await runDeskmirror(['sync', '--project', 'shop'], { cwd, env })
     expect(exit).toBe(2)
-    expect(err).toMatch(/there is no project shop: the configuration has default/)
+    expect(err).toMatch(/there is no project shop: these are known: default/)
   })
 
   test('.env in the working folder is read', async () => {

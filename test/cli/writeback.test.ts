@@ -368,7 +368,7 @@ describe.concurrent('with a real queue', () => {
       expect.stringMatching(/^ 6 would change correct visitor .+ name ".+!" → ".+" \(after row 5\)$/),
       ' 7 not known note visitor 00000000-0000-4000-8000-000000000000 the mirror does not have this visitor · "n"',
       expect.stringMatching(/^ 8 will be sent note .+ "beyond the limit"$/),
-      'takes about 1.0 s at 60,000 writes in 1.0 s',
+      'takes about 1 s at 60,000 writes in 1 s',
       'nothing was queued',
       '',
     ])

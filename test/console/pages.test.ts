@@ -6,7 +6,7 @@ import { thread } from '../../src/console/pages/conversations.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
 import type { OverviewData, StreamRow } from '../../src/console/reads.ts'
 import { hideMessages } from '../../src/console/screen.ts'
-import { exactText, formatTime, markedText, roughly } from '../../src/console/text.ts'
+import { exactText, formatTime, markedText, spanText } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
 import type { Html } from '../../src/values/html.ts'
@@ -111,17 +111,17 @@ describe('the overview says', () => {
   test('without a worker that none runs, and calls nothing late', () => {
     const streams = [row({ syncedAt: ago(90_000), maxAgeMs: null })]
     expect(said({ workers: 0, streams }).join()).toMatch(
-      /^act: No worker runs: the mirror is as it was 25 h ago\. .*keeps it current/,
+      /^act: No worker runs: the mirror is as it was 1 d 1 h ago\. .*keeps it current/,
     )
     expect(said({ workers: 0, streams }).join()).not.toContain('late')
     expect(said({ workers: 0, streams }, { isReadOnly: true })[0]).toBe(
-      'note: This warehouse is only looked at here: the mirror is as it was 25 h ago.',
+      'note: This warehouse is only looked at here: the mirror is as it was 1 d 1 h ago.',
     )
   })
 
   test('a count up to a limit', () => {
     expect(said({ waiting: { count: 1001, since: ago(7300), isDerived: true } })).toContain(
-      'clock: more than 1,000 conversations wait for an answer, the longest for 2 h.',
+      'clock: more than 1,000 conversations wait for an answer, the longest for 2 h 2 min.',
     )
     expect(liveTexts(data({ gaps: 7 }), now)).toMatchObject({ gaps: '7', waiting: '0', oldestRead: '4 min' })
   })
@@ -160,9 +160,9 @@ test('words are marked around escaped pieces', () => {
   expect(markedText('Cafés 返金して', ['cafe', '返']).html).toBe('<bdi><mark>Cafés</mark> <mark>返金して</mark></bdi>')
 })
 
-test('times are in the time zone of the project, ages are rough', () => {
+test('times are in the time zone of the project, ages are not rounded down', () => {
   expect(formatTime(now, 'Europe/Berlin')).toBe('2026-06-01 14:00')
-  expect([59_000, 61_000, 7_300_000, 200_000_000].map(roughly)).toEqual(['59 s', '1 min', '2 h', '2 days'])
+  expect([59_000, 61_000, 7_300_000, 200_000_000].map(spanText)).toEqual(['59 s', '1 min 1 s', '2 h 2 min', '2 d 8 h'])
 })
 
 test('bars stack from zero, lines have gaps, and the table has the numbers', () => {
@@ -174,7 +174,7 @@ test('bars stack from zero, lines have gaps, and the table has the numbers', () 
         { name: 'b', style: 'second', values: [20, 5] },
       ],
       formatTime: (at) => `${at}`,
-      formatValue: (value) => `${value}`,
+      ...{ unit: 'requests', timeUnit: 'time' },
     }).html
   const heights = [...chart('stacked bars').matchAll(/<rect class="(\w+)"[^>]* height="([\d.]+)"/g)]
   expect(heights.map(([, style, height]) => [style, Math.round(Number(height))])).toEqual([
@@ -186,6 +186,22 @@ test('bars stack from zero, lines have gaps, and the table has the numbers', () 
   expect(labels.map(([, , text]) => Number(text))).toEqual(expect.arrayContaining([0, 60_000]))
   expect(chart('lines')).toContain('<title>60000 · b 5</title>')
   expect(textOf({ html: chart('lines') })).toMatch(/01020 60000–5$/)
+})
+
+test('an axis of durations has round times, and the numbers are exact', () => {
+  const chart = (median: number) =>
+    timeChart({
+      ...{ id: 'c', title: 'T', kind: 'lines', from: 0, to: 120_000, stepMs: 60_000, times: [0, 60_000] },
+      ...{ series: [{ name: 'median', style: 'first', values: [median, 60] }], formatTime: (at) => `${at}` },
+      ...{ unit: null, timeUnit: 'day', unfinishedFrom: 60_000 },
+    }).html
+  const ticks = (median: number) =>
+    [...chart(median).matchAll(/<text class="end" x="46"[^>]*>([^<]*)</g)].map(([, text]) => text)
+  expect(ticks(6600)).toEqual(['0 s', '30 min', '1 h', '1 h 30 min', '2 h'])
+  expect(ticks(17_000)).toEqual(['0 s', '2 h', '4 h', '6 h'])
+  expect(ticks(100)).toEqual(['0 s', '30 s', '1 min', '1 min 30 s', '2 min'])
+  expect(ticks(900_000)).toEqual(['0 s', '3 d', '6 d', '9 d', '12 d'])
+  expect(textOf({ html: chart(6600) })).toMatch(/ 01 h 50 min 60000 \(so far\)1 min$/)
 })
 
 test('what customers said, and who they are, is left out of whatever is hidden', () => {

@@ -7,8 +7,11 @@ import { UserError } from '../../values/user-error.ts'
 /** Local days, both included. */
 export type DateRange = { readonly from: LocalDate; readonly to: LocalDate }
 
-/** `before`: as many days, just before. */
-export type ReportPeriod = DateRange & { readonly before: DateRange }
+/**
+ * `whole`: its days that are over and read to their end; null = there is none. `before`: the same days of the period just
+ * before. Only these two are compared.
+ */
+export type ReportPeriod = DateRange & { readonly whole: DateRange | null; readonly before: DateRange }
 
 /** A year and its leap day. */
 const maxReportDays = 366
@@ -23,17 +26,23 @@ export function parseDate(text: string): LocalDate | undefined {
 
 /**
  * Without a date, the last ISO week that is over; with one of them, seven days. Throws UserError if they are in the wrong
- * order, or too many.
+ * order, or too many. `wholeUntil`: the first day that is not over, or not read to its end; '' = no day was.
  */
-export function chooseReportPeriod({ from, to }: Partial<DateRange>, today: LocalDate): ReportPeriod {
+export function chooseReportPeriod(
+  { from, to }: Partial<DateRange>,
+  today: LocalDate,
+  wholeUntil: LocalDate = today,
+): ReportPeriod {
   const range = chooseDays(from, to, dayNumber(today))
   const days = range.to - range.from + 1
   if (days < 1) throw invalidPeriod(`${dateText(range.from)} is after ${dateText(range.to)}`)
   if (days > maxReportDays) throw invalidPeriod(`${days} days are more than the ${maxReportDays} that fit on one page`)
+  const end = wholeUntil === '' ? range.from - 1 : Math.min(range.to, dayNumber(wholeUntil) - 1)
+  const datesBetween = (first: number, last: number) => ({ from: dateText(first), to: dateText(last) })
   return {
-    from: dateText(range.from),
-    to: dateText(range.to),
-    before: { from: dateText(range.from - days), to: dateText(range.from - 1) },
+    ...datesBetween(range.from, range.to),
+    whole: end < range.from ? null : datesBetween(range.from, end),
+    before: datesBetween(range.from - days, (end < range.from ? range.to : end) - days),
   }
 }
 

@@ -1,11 +1,12 @@
 /** What changed against the period before: absolute, per cent, and a word where there is nothing to compare. */
 
 import { columns, type Table } from '../../document/page.ts'
-import { formatCount, formatDuration } from '../../values/format.ts'
+import { formatCount, formatSeconds } from '../../values/format.ts'
 
 /**
  * `from none`: there was nothing before, so there is no per cent. `nothing now`, `nothing before`: a median or a share of
- * nothing. `nothing to compare`: neither has a value, or the mirror does not reach back to the period before.
+ * nothing. `nothing to compare`: neither has a value, or the mirror does not reach back to the period before. `before not
+ * whole`: the mirror lacks a part of it, so that growth would be the mirror's.
  */
 export type Comparison =
   | 'up'
@@ -15,6 +16,7 @@ export type Comparison =
   | 'nothing now'
   | 'nothing before'
   | 'nothing to compare'
+  | 'before not whole'
 
 export type Change = {
   readonly value: number | null
@@ -26,12 +28,13 @@ export type Change = {
   readonly comparison: Comparison
 }
 
-export function changeOf(value: number | null, before: number | null): Change {
+export function changeOf(value: number | null, before: number | null, isBeforeWhole = true): Change {
   if (value === null || before === null) {
     const missing = value === null ? 'nothing now' : 'nothing before'
     const comparison = value === before ? 'nothing to compare' : missing
     return { value, before, change: null, changePercent: null, comparison }
   }
+  if (!isBeforeWhole) return { value, before, change: null, changePercent: null, comparison: 'before not whole' }
   const change = value - before
   if (change === 0) return { value, before, change, changePercent: 0, comparison: 'unchanged' }
   if (before === 0) return { value, before, change, changePercent: null, comparison: 'from none' }
@@ -42,7 +45,7 @@ export function changeOf(value: number | null, before: number | null): Change {
 /** Numbers of a report as text for people. */
 const formats = {
   count: formatCount,
-  seconds: (value: number) => (value < 60 ? `${formatCount(value)} s` : formatDuration(value * 1000)),
+  seconds: formatSeconds,
   share: (value: number) => `${formatCount(100 * value)} %`,
 }
 export type Unit = keyof typeof formats

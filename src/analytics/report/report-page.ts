@@ -45,13 +45,19 @@ function rangeText({ from, to, isoWeek }: Report['period']): string {
   return isoWeek === null ? days : `${days} (week ${isoWeek})`
 }
 
-function notesOf({ before, timeZone, asOf, generatedAt, volume, calls }: Report): string[] {
+function notesOf({ period, before, timeZone, asOf, generatedAt, volume, calls }: Report): string[] {
   const isEmpty = !volume.conversationsStarted.value && !volume.waits.value && !calls?.calls.value
   return [
     ...(isEmpty ? ['Nothing was counted in this period.'] : []),
-    `Compared with the days before, ${before.from} to ${before.to}. Days are those of ${timeZone}.`,
+    `${comparisonText(period, before)} Days are those of ${timeZone}.`,
     `As of ${asOf ?? 'no complete sync yet'}. Written at ${generatedAt}.`,
   ]
+}
+
+function comparisonText({ to, whole }: Report['period'], before: Report['before']): string {
+  if (whole === null) return 'No day of the period is over and read to its end, so nothing is compared.'
+  if (whole.to === to) return `Compared with the days before, ${before.from} to ${before.to}.`
+  return `Numbers are those of the days that are over and read to their end, ${whole.from} to ${whole.to}, compared with ${before.from} to ${before.to}; charts mark the others.`
 }
 
 function overviewSection({ volume, responseTimes, backlog, ai, calls }: Report): Section {

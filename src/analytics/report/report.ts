@@ -2,7 +2,7 @@
 
 import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { type EpochMs, type Seconds, toTimestamp } from '../../values/time.ts'
+import { type EpochMs, type LocalDate, type Seconds, toTimestamp } from '../../values/time.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
 import type {
   DayRow,
@@ -28,6 +28,8 @@ export type Report = {
     readonly isoWeek: string | null
     /** Its last day has ended. */
     readonly isOver: boolean
+    /** The days of which the numbers are: those that are over and read to their end; null = there is none, so all are. */
+    readonly whole: DateRange | null
   }
   readonly before: DateRange
   readonly volume: Changes<
@@ -69,14 +71,17 @@ type Target = { readonly name: string; readonly targetSeconds: Seconds } & Chang
   'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'
 >
 
-/** `weekday`: 1 = Monday … 7. */
-export type Day = DayRow & { readonly weekday: number }
+/** `weekday`: 1 = Monday … 7. `isWhole`: it is over and read to its end. */
+export type Day = DayRow & { readonly weekday: number; readonly isWhole: boolean }
 
 export function buildReport(name: string, data: ReportData, now: EpochMs): Report {
   const { period, project, current } = data
   // Zeros of days that the mirror cannot know would look like growth.
   const hasBefore = data.firstDate !== null && data.firstDate <= period.before.to
-  const before = hasBefore ? data.before : null
+  const before = hasBefore && period.whole !== null ? data.before : null
+  const begins = (date: LocalDate | null) => date !== null && date <= period.before.from
+  const [isWhole, isWatched] = [begins(data.firstDate), begins(data.mirroredFrom)]
+  const { opened, ...watched } = current.backlog
   const days = dayNumber(period.to) - dayNumber(period.from) + 1
   const { week, iso_week } = datePartsOf(dayNumber(period.from))
   return {
@@ -88,33 +93,45 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
       ...{ from: period.from, to: period.to, days },
       isoWeek: days === 7 && week === period.from ? iso_week : null,
       isOver: period.to < data.today,
+      whole: period.whole,
     },
     before: period.before,
-    volume: compareEach(volumeOf(current), before && volumeOf(before)),
+    volume: compareEach(volumeOf(current), before && volumeOf(before), isWhole),
     responseTimes: current.responseTimes
       // Without business hours, the times within them would repeat the others.
       .filter(({ hours }) => hours === 'all' || data.hasBusinessHours)
       .map(({ which, clock, hours, ...durations }) => {
         const isSame = (row: ResponseTimeRow) => row.which === which && row.clock === clock && row.hours === hours
-        return { which, clock, hours, ...compareEach(durations, before?.responseTimes.find(isSame) ?? null) }
+        return { which, clock, hours, ...compareEach(durations, before?.responseTimes.find(isSame) ?? null, isWhole) }
       }),
-    backlog: compareEach(current.backlog, before?.backlog ?? null),
+    backlog: {
+      ...compareEach({ opened }, before?.backlog ?? null, isWhole),
+      ...compareEach(watched, before?.backlog ?? null, isWhole && isWatched),
+    },
     waitingNow: data.queue,
-    ai: compareEach(aiOf(current), before && aiOf(before)),
+    ai: compareEach(aiOf(current), before && aiOf(before), isWhole),
     // Those who wrote nothing in the period are left out.
     agents: current.agents.map(({ name, ...numbers }) => {
       const same = before?.agents.find((agent) => agent.name === name) ?? (before && nobody)
-      return { name, ...compareEach(numbers, same) }
+      return { name, ...compareEach(numbers, same, isWhole) }
     }),
-    calls: project.callsAsOf === null ? null : compareEach(current.calls, before?.calls ?? null),
+    calls:
+      project.callsAsOf === null
+        ? null
+        : compareEach(current.calls, before?.calls ?? null, data.firstCallDate === '' || begins(data.firstCallDate)),
     targets: current.targets.map(({ name, targetSeconds, ...counts }) => {
       const same = before?.targets.find((target) => target.name === name)
-      return { name, targetSeconds, ...compareEach(withShare(counts), same === undefined ? null : withShare(same)) }
+      return {
+        name,
+        targetSeconds,
+        ...compareEach(withShare(counts), same === undefined ? null : withShare(same), isWhole),
+      }
     }),
     // Every day of the period, also those that the calendar of the warehouse does not reach.
     days: datesOf(period).map((date) => {
       const { weekday } = datePartsOf(dayNumber(date))
-      return { ...(data.days.find((row) => row.date === date) ?? { date, ...emptyDay }), weekday }
+      const isWhole = period.whole !== null && date <= period.whole.to
+      return { ...(data.days.find((row) => row.date === date) ?? { date, ...emptyDay }), weekday, isWhole }
     }),
     hours: data.hours,
     rollup: data.rollup,
@@ -132,10 +149,11 @@ const nobody = { messages: 0, conversations: 0, answers: 0, medianSeconds: null,
 function compareEach<Name extends string>(
   current: { readonly [name in Name]: number | null },
   before: { readonly [name in NoInfer<Name>]: number | null } | null,
+  isBeforeWhole: boolean,
 ): Changes<Name> {
   const names = Object.keys(current) as Name[]
   return Object.fromEntries(
-    names.map((name) => [name, changeOf(current[name], before?.[name] ?? null)]),
+    names.map((name) => [name, changeOf(current[name], before?.[name] ?? null, isBeforeWhole)]),
   ) as Changes<Name>
 }
 

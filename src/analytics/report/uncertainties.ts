@@ -50,21 +50,21 @@ function ofTheFacts({ project: { asOf, isRebuilding, factsDue, timeZone }, perio
   }
 }
 
-function ofThePeriod({ period, today, firstDate, project, current }: ReportData): Reasons {
+function ofThePeriod({ period, today, firstDate, mirroredFrom, project, current }: ReportData): Reasons {
   const { before } = period
   const { incomplete, started } = current.conversations
   const hasBefore = firstDate !== null && firstDate <= before.to
   return {
     'period not over':
       period.to >= today &&
-      `The period is not over: ${today} is today. Its numbers are lower than those of a whole period.`,
+      `The period is not over: ${today} is today. ${period.whole === null ? 'Its numbers are those so far, and compared with nothing.' : `Its numbers are those up to ${period.whole.to}.`}`,
     'no period before': !hasBefore && `There is nothing to compare: no conversation is older than ${period.from}.`,
     'period before not whole':
       hasBefore &&
       firstDate > before.from &&
       `The oldest conversation is of ${firstDate}, so the period before may not be whole.`,
     'history before the mirror':
-      localDateOf(project.mirroredSince, project.timeZone) > before.from &&
+      mirroredFrom > before.from &&
       `The mirror began at ${project.mirroredSince}. Reopenings before it are not known, so the backlog of earlier days is too small.`,
     'incomplete conversations':
       incomplete > 0 &&

@@ -26,19 +26,29 @@ export function volumeSection({ volume, days, hours: hourRows }: Report): Sectio
 function waitsByDay(days: readonly Day[]): Block {
   const values = days.map(({ waits }) => waits)
   const description = `How often visitors began to wait on each day: ${describeRange(values)}.`
-  const labels = days.map(({ date }) => date)
+  const series = [{ name: 'waits', values }]
   return {
     kind: 'chart',
-    chart: { kind: 'bars', title: 'Waits by day', description, labels, series: [{ name: 'waits', values }] },
+    chart: { ...byDay(days), kind: 'bars', title: 'Waits by day', description, unit: 'waits', series },
     table: {
       caption: 'Day by day',
       columns: columns(['Day', ''], ['Conversations started', 'Waits', 'Median until a human answered']),
-      rows: days.map(({ date, weekday, started, waits, humanAnswerMedianSeconds }) => [
-        ...[date, weekdays[weekday - 1] ?? '', formatCount(started), formatCount(waits)],
+      rows: days.map(({ date, weekday, started, waits, humanAnswerMedianSeconds, isWhole }) => [
+        ...[dayText(date, isWhole), weekdays[weekday - 1] ?? '', formatCount(started), formatCount(waits)],
         formatValue(humanAnswerMedianSeconds, 'seconds'),
       ]),
     },
   }
+}
+
+function byDay(days: readonly Day[]) {
+  const unfinishedFrom = days.findIndex(({ isWhole }) => !isWhole)
+  const axis = { labelUnit: 'day', ...(unfinishedFrom < 0 ? {} : { unfinishedFrom }) }
+  return { ...axis, labels: days.map(({ date }) => date) }
+}
+
+function dayText(date: string, isWhole: boolean): string {
+  return isWhole ? date : `${date} (so far)`
 }
 
 /** In the table hours are rows, as a page is higher than wide. */
@@ -50,7 +60,7 @@ function waitsByHour(rows: Report['hours']): Block {
   const description = `How often visitors began to wait in each local hour: ${describeRange(values.flat())} an hour.`
   return {
     kind: 'chart',
-    chart: { kind: 'heat map', title, description, rows: weekdays, columns: hours, values },
+    chart: { kind: 'heat map', title, description, rows: weekdays, columns: hours, columnUnit: 'hour', values },
     table: {
       caption: title,
       columns: columns(['Hour'], weekdays),
@@ -97,12 +107,12 @@ function backlogByDay(days: readonly Day[]): Block {
   ]
   return {
     kind: 'chart',
-    chart: { kind: 'lines', title, description, labels: days.map(({ date }) => date), series },
+    chart: { ...byDay(days), kind: 'lines', title, description, unit: 'conversations', series },
     table: {
       caption: title,
       columns: columns(['Day'], ['Handlings', 'Open', 'Waiting']),
-      rows: days.map(({ date, handlings, openAtEnd, waitingAtEnd }) => [
-        date,
+      rows: days.map(({ date, handlings, openAtEnd, waitingAtEnd, isWhole }) => [
+        dayText(date, isWhole),
         ...[handlings, openAtEnd, waitingAtEnd].map((value) => formatValue(value, 'count')),
       ]),
     },

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { localDateAt } from '../../values/days.ts'
 import type { ProjectId } from '../../values/project.ts'
-import type { EpochMs, LocalDate, Seconds } from '../../values/time.ts'
+import { type EpochMs, type LocalDate, parseTime, type Seconds, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import { inSnapshot, type SnapshotReader } from '../../warehouse/transactions.ts'
@@ -113,7 +113,7 @@ export function readReportData(
   kind: DatabaseKind,
   project: ProjectId,
   now: EpochMs,
-  choosePeriod: (today: LocalDate) => ReportPeriod,
+  choosePeriod: (today: LocalDate, wholeUntil: LocalDate) => ReportPeriod,
 ) {
   return inSnapshot(db, kind, async (read) => {
     const ofProject = sql`project_id = ${project}`
@@ -121,12 +121,16 @@ export function readReportData(
       select ${columns('time_zone mirrored_since as_of calls_as_of facts_due is_rebuilding')} from dim_project
       where ${ofProject} and time_zone is not null`)
     if (state === undefined) return null
-    const today = localDateAt(Math.floor(now / 1000), state.timeZone)
-    const period = choosePeriod(today)
+    const localDateOf = (time: string | null) =>
+      time === null ? '' : localDateAt(parseTime(time) ?? 0, state.timeZone)
+    const today = localDateOf(toTimestamp(now))
+    const readUntil = localDateOf(state.asOf)
+    const period = choosePeriod(today, readUntil < today ? readUntil : today)
     const within = sql`between ${period.from} and ${period.to}`
     const dayLength = sql`${epochSeconds(kind, 'ends_at')} - ${epochSeconds(kind, 'starts_at')}`
-    const [extent] = await read(sql<{ firstDate: LocalDate | null; limitedDays: number }>`
+    const [extent] = await read(sql<{ firstDate: LocalDate | null; firstCall: string | null; limitedDays: number }>`
       select (select min(created_date) from fct_conversation where ${ofProject}) as "firstDate",
+        (select min(occurred_at) from calls where ${ofProject}) as "firstCall",
         (select count(*) from dim_date where ${ofProject} and date between ${period.before.from} and ${period.to}
           and business_seconds < ${dayLength}) as "limitedDays"`)
     const [counts] = await read(sql<Pick<OpenQueue, 'open' | 'waiting'>>`
@@ -149,9 +153,13 @@ export function readReportData(
       project: { ...state, isRebuilding: Boolean(state.isRebuilding) },
       /** Day of the oldest conversation; null = there is none. */
       firstDate: extent?.firstDate ?? null,
+      /** Of the oldest call; '' = there is none. */
+      firstCallDate: localDateOf(extent?.firstCall ?? null),
+      /** The days from which on changes were watched, so that reopenings are known. */
+      mirroredFrom: localDateOf(state.mirroredSince),
       /** On some day of both periods, business is closed for a while. */
       hasBusinessHours: (extent?.limitedDays ?? 0) > 0,
-      current: await readPeriodData(read, project, period),
+      current: await readPeriodData(read, project, period.whole ?? period),
       before: await readPeriodData(read, project, period.before),
       /** Days with any number, in order. */
       days: await read(sql<DayRow>`

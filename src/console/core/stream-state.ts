@@ -54,7 +54,7 @@ export function scheduleOf(
 function scheduleText(schedule: Schedule): string {
   switch (schedule.kind) {
     case 'every':
-      return `every ${formatDuration(schedule.ms).replace(/\.0 s$/, ' s')}`
+      return `every ${formatDuration(schedule.ms)}`
     case 'nightly':
       return 'every night'
     case 'cron':

@@ -4,6 +4,7 @@ import type { Priority } from '../../service/core/api-request.ts'
 import type { BudgetData } from '../../service/core/estimate.ts'
 import { readBudget } from '../../service/sql/request-counts.ts'
 import { withQuery } from '../../values/address.ts'
+import { localDateAt } from '../../values/days.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, facts, section, spanChoices, table } from '../blocks.ts'
@@ -11,7 +12,7 @@ import type { Page, ProjectFrame } from '../layout.ts'
 import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
 import type { DayRow } from '../sql/charts.ts'
-import { formatTime, roughly, timeOf } from '../text.ts'
+import { formatTime, spanText, timeOf } from '../text.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -44,7 +45,7 @@ export async function showBudget({ db, project, frame, query }: ScreenRequest): 
     newestPauses.map(({ kind, from, to }) => [
       kind === 'throttled' ? 'the service answered 429' : 'past use was not known',
       timeOf(new Date(from).toISOString(), frame),
-      roughly(to - from),
+      spanText(to - from),
     ]),
     'There was none.',
   )
@@ -80,7 +81,7 @@ export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetDat
   const isLong = to - from > 2 * dayMs
   const throttled = bars.filter((bar) => bar.throttled > 0)
   const chart = timeChart({
-    ...{ id: 'budget', kind: 'stacked bars', from, to, stepMs, formatValue: formatCount },
+    ...{ id: 'budget', kind: 'stacked bars', from, to, stepMs, unit: 'requests', timeUnit: isLong ? 'day' : 'time' },
     title: stepMs === minuteMs ? 'Requests a minute' : 'Requests over time',
     times: bars.map(({ at }) => at),
     series: series.map(({ priority, name, style }) => ({
@@ -106,7 +107,7 @@ export async function showCharts({ reads, project, frame, query }: ScreenRequest
   const days = await reads.days(project, from)
   const counting = html`<p class="empty" role="status">The numbers are being counted. <a href="${withQuery(address, { over })}">Look again</a></p>`
   const empty = html`<p class="empty">There are no numbers yet: they follow the first sync.</p>`
-  const shown = days === null ? counting : days.length === 0 ? empty : charts.map((chart) => draw(chart, days))
+  const shown = days === null ? counting : days.length === 0 ? empty : charts.map((chart) => draw(chart, days, frame))
   return { title: 'Charts', section: 'Charts', content: html`${links}${shown}` }
 }
 
@@ -117,7 +118,7 @@ type DayChart = {
   readonly kind: TimeChart['kind']
   /** By name, in the order of the styles. */
   readonly series: Readonly<Record<string, Exclude<keyof DayRow, 'date'>>>
-  readonly formatValue?: (value: number) => string
+  readonly unit: TimeChart['unit']
 }
 
 const styles = ['first', 'second', 'third']
@@ -125,10 +126,11 @@ const styles = ['first', 'second', 'third']
 const charts: readonly DayChart[] = [
   {
     ...{ id: 'messages', heading: 'Messages of visitors', title: 'Messages of visitors a day', kind: 'stacked bars' },
+    unit: 'messages',
     series: { messages: 'visitorMessages' },
   },
   {
-    ...{ id: 'waits', heading: 'Waits', title: 'Waits by who ended them', kind: 'stacked bars' },
+    ...{ id: 'waits', heading: 'Waits', title: 'Waits by who ended them', kind: 'stacked bars', unit: 'waits' },
     series: {
       'answered by a human': 'answeredByHuman',
       'answered by the AI': 'answeredByAi',
@@ -138,30 +140,34 @@ const charts: readonly DayChart[] = [
   {
     ...{ id: 'answers', heading: 'Time until a human answered', title: 'Time until a human answered', kind: 'lines' },
     series: { median: 'medianSeconds', 'nine of ten within': 'p90Seconds' },
-    formatValue: (seconds) => roughly(seconds * 1000),
+    unit: null,
   },
   {
     ...{ id: 'backlog', heading: 'Backlog', title: 'Conversations at the end of the day', kind: 'lines' },
+    unit: 'conversations',
     series: { open: 'openAtEnd', waiting: 'waitingAtEnd' },
   },
   {
-    ...{ id: 'calls', heading: 'Calls', title: 'Calls a day', kind: 'stacked bars' },
+    ...{ id: 'calls', heading: 'Calls', title: 'Calls a day', kind: 'stacked bars', unit: 'calls' },
     series: { calls: 'calls' },
   },
 ]
 
 /** Local dates are drawn as if they were UTC: a chart of days has no hours. */
 function draw(
-  { id, heading, title, kind, series, formatValue = formatCount }: DayChart,
+  { id, heading, title, kind, series, unit }: DayChart,
   days: readonly DayRow[],
+  { now, timeZone }: ProjectFrame,
 ): Html {
   const times = days.map(({ date }) => Date.parse(`${date}T00:00:00Z`))
   const [from = 0, last = 0] = [times[0], times.at(-1)]
+  const today = Date.parse(`${localDateAt(Math.floor(now / 1000), timeZone)}T00:00:00Z`)
   const drawn = Object.entries(series).map(([name, column], n) => ({
     ...{ name, style: styles[n] ?? '', values: days.map((day) => day[column]) },
   }))
   const chart = timeChart({
-    ...{ id, title, kind, series: drawn, times, from, to: last + dayMs, stepMs: dayMs, formatValue },
+    ...{ id, title, kind, series: drawn, times, from, to: last + dayMs, stepMs: dayMs },
+    ...{ unit, timeUnit: 'day', unfinishedFrom: today },
     formatTime: (at) => new Date(at).toISOString().slice(5, 10),
   })
   return section(heading, html`${drawn.length === 1 ? nothing : legend(drawn)}${chart}`)

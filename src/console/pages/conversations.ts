@@ -17,7 +17,7 @@ import {
   readWaiting,
 } from '../sql/conversations.ts'
 import { search } from '../sql/search.ts'
-import { ago, exactStart, foreignText, markedText, roughly, shortened, timeOf } from '../text.ts'
+import { ago, exactStart, foreignText, markedText, shortened, spanText, timeOf } from '../text.ts'
 import { statusOf } from '../writeback-blocks.ts'
 
 export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<Page> {
@@ -35,7 +35,7 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
       after: from,
     })
   const ages = buckets.map(({ minAgeMs: age, count }) => ({
-    label: `${age === 0 ? 'All' : `${roughly(age)} or longer`} (${formatCount(count)})`,
+    label: `${age === 0 ? 'All' : `${spanText(age)} or longer`} (${formatCount(count)})`,
     to: address(age, isUnassigned),
     isChosen: age === minAgeMs,
   }))
@@ -48,7 +48,7 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
     'Conversations that wait for an answer, the longest first',
     ['#Waits for', 'Visitor', 'Last words', 'Assigned', 'Since', ...(difference === null ? [] : ['By the service'])],
     rows.map(({ id, since, name, email, lastWords, agent, sinceByService }) => [
-      roughly(frame.now - Date.parse(since)),
+      spanText(frame.now - Date.parse(since)),
       linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id)),
       shortened(lastWords, 140),
       foreignText(agent),

@@ -8,7 +8,7 @@ import type { Page, ProjectFrame } from '../layout.ts'
 import type { OverviewData, StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { countLimit } from '../sql/overview.ts'
-import { foreignText, roughly } from '../text.ts'
+import { foreignText, spanText } from '../text.ts'
 import { budgetChart } from './charts.ts'
 import { runTable } from './runs.ts'
 import { streamTable, streamTitle } from './streams.ts'
@@ -46,8 +46,8 @@ export function liveTexts({ writebacks, heldLanes, gaps, waiting, streams }: Ove
     held: formatCount(heldLanes),
     gaps: countText(gaps),
     waiting: countText(waiting.count),
-    waitingFor: waiting.since === null ? '' : roughly(now - Date.parse(waiting.since)),
-    oldestRead: ages.length === 0 ? 'never' : roughly(Math.max(...ages)),
+    waitingFor: waiting.since === null ? '' : spanText(now - Date.parse(waiting.since)),
+    oldestRead: ages.length === 0 ? 'never' : spanText(Math.max(...ages)),
   }
 }
 
@@ -88,7 +88,7 @@ function pauseSentences({ paused, held, failures }: OverviewData, { now }: Proje
   if (paused !== null)
     found.push({
       kind: 'act',
-      text: html`The service denies the key, so nothing is read or sent for another <b>${roughly(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`,
+      text: html`The service denies the key, so nothing is read or sent for another <b>${spanText(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`,
     })
   if (held !== null)
     found.push({
@@ -98,7 +98,7 @@ function pauseSentences({ paused, held, failures }: OverviewData, { now }: Proje
   for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'pass').slice(0, 3))
     found.push({
       kind: 'wrong',
-      text: html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${roughly(now - since)}: ${foreignText(reason)}`,
+      text: html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${spanText(now - since)}: ${foreignText(reason)}`,
     })
   return found
 }
@@ -108,7 +108,9 @@ function workerSentences({ workers, streams }: OverviewData, { now, isReadOnly }
   if (workers > 0) return []
   const newest = streams.reduce((last, { syncedAt }) => (syncedAt !== null && syncedAt > last ? syncedAt : last), '')
   const age =
-    newest === '' ? 'and nothing has been read yet' : `the mirror is as it was ${roughly(now - Date.parse(newest))} ago`
+    newest === ''
+      ? 'and nothing has been read yet'
+      : `the mirror is as it was ${spanText(now - Date.parse(newest))} ago`
   if (isReadOnly) return [{ kind: 'note', text: html`This warehouse is only looked at here: ${age}.` }]
   return [{ kind: 'act', text: html`<b>No worker runs</b>: ${age}. <code>deskmirror start</code> keeps it current.` }]
 }
@@ -133,7 +135,7 @@ function streamSentences({ streams }: OverviewData, frame: ProjectFrame): Senten
   if (oldest !== undefined && late.length === 0 && failing.length === 0)
     found.push({
       kind: 'fine',
-      text: html`<b>${fresh.length === streams.length ? `All ${fresh.length}` : `${fresh.length} of ${streams.length}`} streams are fresh</b>. The oldest, ${streamTitle(oldest.stream)}, was read ${roughly(frame.now - Date.parse(oldest.syncedAt ?? ''))} ago (${oldest.schedule ?? 'no schedule'}).`,
+      text: html`<b>${fresh.length === streams.length ? `All ${fresh.length}` : `${fresh.length} of ${streams.length}`} streams are fresh</b>. The oldest, ${streamTitle(oldest.stream)}, was read ${spanText(frame.now - Date.parse(oldest.syncedAt ?? ''))} ago (${oldest.schedule ?? 'no schedule'}).`,
     })
   return found
 }

@@ -30,6 +30,20 @@ test('a period is compared with as many days just before it', () => {
   })
 })
 
+test('days that are not over, or not read to their end, are compared with nothing, and the others with the same ones', () => {
+  const week = { from: '2026-11-16', to: '2026-11-22' }
+  expect(chooseReportPeriod({}, wednesday)).toMatchObject({ whole: { from: '2026-11-09', to: '2026-11-15' } })
+  expect(chooseReportPeriod(week, wednesday)).toMatchObject({
+    ...{ ...week, whole: { from: '2026-11-16', to: '2026-11-17' } },
+    before: { from: '2026-11-09', to: '2026-11-10' },
+  })
+  expect(chooseReportPeriod(week, wednesday, '2026-11-17').whole).toEqual({ from: '2026-11-16', to: '2026-11-16' })
+  for (const wholeUntil of ['2026-11-16', '2026-11-01', ''])
+    expect(chooseReportPeriod(week, wednesday, wholeUntil)).toMatchObject({
+      ...{ whole: null, before: { from: '2026-11-09', to: '2026-11-15' } },
+    })
+})
+
 const invalid = [
   [{ from: '2026-03-02', to: '2026-03-01' }, '2026-03-02 is after 2026-03-01'],
   [{ from: '2025-01-01', to: '2026-01-02' }, '367 days are more than the 366 that fit on one page'],

@@ -62,6 +62,12 @@ for (const { unit, value, before, change, percent, comparison, words } of change
   })
 }
 
+test('growth that may be that of the mirror is not shown as growth', () => {
+  const found = changeOf(43, 18, false)
+  expect(found).toEqual({ value: 43, before: 18, change: null, changePercent: null, comparison: 'before not whole' })
+  expect(formatChange(found, 'count')).toBe('before not whole')
+})
+
 test('values are shown in their unit', () => {
   expect(formatValue(null, 'count')).toBe('–')
   expect(formatValue(12_345, 'count')).toBe('12,345')

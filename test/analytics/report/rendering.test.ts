@@ -125,11 +125,15 @@ test('a period without data says so', () => {
 })
 
 const texts = { title: 'T', description: 'D' }
+const ofDays = { ...texts, labelUnit: 'day', unit: 'waits' }
+const ofHours = { kind: 'heat map', ...texts, columnUnit: 'hour', rows: ['Mon'] } as const
 const chart = (data: Chart) => renderChart(data, 'c').html
+
+const textsOf = (markup: string) => [...markup.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text)
 
 const bars = (values: readonly number[]) =>
   chart({
-    ...{ kind: 'bars', ...texts },
+    ...{ kind: 'bars', ...ofDays },
     labels: values.map((_, n) => `day ${n}`),
     series: [{ name: 'waits', values }],
   })
@@ -140,13 +144,13 @@ test('bars begin at zero, and the highest is within the chart', () => {
   const [half = 0, full = 0, ...others] = drawn.map(([, , height]) => Number(height))
   expect(others).toEqual([])
   expect(half).toBeCloseTo(full / 2)
-  for (const [, y, height] of drawn) expect(Number(y) + Number(height)).toBeCloseTo(178)
+  for (const [, y, height] of drawn) expect(Number(y) + Number(height)).toBeCloseTo(190)
   expect(markup).toContain('<title>day 2 · waits 10</title>')
 })
 
 test('a line has a gap where a value is missing, and its name beside its first value', () => {
   const markup = chart({
-    ...{ kind: 'lines', ...texts, labels: ['a', 'b', 'c', 'd', 'e'] },
+    ...{ kind: 'lines', ...ofDays, labels: ['a', 'b', 'c', 'd', 'e'] },
     series: [{ name: 'open', values: [1, 2, null, 3, null] }],
   })
   expect(/ d="([^"]+)"/.exec(markup)?.[1]?.match(/M/g)).toHaveLength(2)
@@ -162,8 +166,20 @@ test('of many days every n-th has its label, and each value its own where the po
   expect(markup).toContain('<title>day 58 · waits 1</title>')
 })
 
+test('axes have their units, and a day that is not over is marked', () => {
+  const markup = chart({
+    ...{ kind: 'bars', ...ofDays, labels: ['Mon', 'Tue'], unfinishedFrom: 1 },
+    series: [{ name: 'waits', values: [5, 1] }],
+  })
+  expect(textsOf(markup)).toEqual(expect.arrayContaining(['waits', 'day', 'so far']))
+  expect(markup).toContain('<title>Mon · waits 5</title>')
+  expect(markup).toContain('<title>Tue (so far) · waits 1</title>')
+  expect(textsOf(bars([5, 1]))).not.toContain('so far')
+  expect(textsOf(chart({ ...ofHours, columns: ['00'], values: [[1]] }))).toContain('hour')
+})
+
 test('large numbers in a heat map are short, and exact where the pointer is', () => {
-  const markup = chart({ kind: 'heat map', ...texts, rows: ['Mon'], columns: ['00', '01'], values: [[999, 2539]] })
+  const markup = chart({ ...ofHours, columns: ['00', '01'], values: [[999, 2539]] })
   expect(markup).toContain('>999</text>')
   expect(markup).toContain('>2.5K</text>')
   expect(markup).toContain('<title>Mon 01: 2,539</title>')
@@ -172,14 +188,14 @@ test('large numbers in a heat map are short, and exact where the pointer is', ()
 test('a chart without any value is still a chart', () => {
   const none = [
     bars([]),
-    chart({ kind: 'lines', ...texts, labels: ['a'], series: [{ name: 'open', values: [null] }] }),
-    chart({ kind: 'heat map', ...texts, rows: ['Mon'], columns: ['00'], values: [[0]] }),
+    chart({ kind: 'lines', ...ofDays, labels: ['a'], series: [{ name: 'open', values: [null] }] }),
+    chart({ ...ofHours, columns: ['00'], values: [[0]] }),
   ]
   for (const markup of none) expect(markup).not.toMatch(/NaN|Infinity/)
 })
 
 test('the cells of a heat map are the darker the larger their value is', () => {
-  const markup = chart({ kind: 'heat map', ...texts, rows: ['Mon'], columns: ['00', '01', '02'], values: [[0, 5, 10]] })
+  const markup = chart({ ...ofHours, columns: ['00', '01', '02'], values: [[0, 5, 10]] })
   const heat = [...markup.matchAll(/fill-opacity="([\d.]+)"/g)].map(([, opacity]) => Number(opacity))
   expect(heat).toEqual([0.04, 0.32, 0.6])
 })

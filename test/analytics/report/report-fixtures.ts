@@ -1,4 +1,5 @@
 /** Data of a report: a test names what it is about, the rest is a quiet week. */
+import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
 import type { PeriodData, ReportData } from '../../../src/analytics/sql/report-data.ts'
 
 /** Its parts add up, as the views promise. */
@@ -21,7 +22,7 @@ export function periodData(over: Partial<PeriodData> = {}): PeriodData {
 
 export function reportData(over: Partial<ReportData> = {}): ReportData {
   return {
-    period: { from: '2026-11-09', to: '2026-11-15', before: { from: '2026-11-02', to: '2026-11-08' } },
+    period: chooseReportPeriod({}, '2026-11-18'),
     today: '2026-11-18',
     project: {
       timeZone: 'Europe/Berlin',
@@ -31,7 +32,7 @@ export function reportData(over: Partial<ReportData> = {}): ReportData {
       factsDue: 0,
       isRebuilding: false,
     },
-    firstDate: '2026-01-02',
+    ...{ firstDate: '2026-01-02', firstCallDate: '2026-01-02', mirroredFrom: '2026-01-01' },
     hasBusinessHours: true,
     current: periodData(),
     before: periodData(),

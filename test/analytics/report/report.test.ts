@@ -1,5 +1,6 @@
 /** The report of a project as a document. */
 import { expect, test } from 'vitest'
+import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
 import { buildReport } from '../../../src/analytics/report/report.ts'
 import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
 import { now, periodData, reportData } from './report-fixtures.ts'
@@ -15,7 +16,8 @@ test('numbers stand beside those of the period before', () => {
     ...{ value: 8, before: 4, change: 4 },
     ...{ changePercent: 100, comparison: 'up' },
   })
-  expect(period).toEqual({ from: '2026-11-09', to: '2026-11-15', days: 7, isoWeek: '2026-W46', isOver: true })
+  const week = { from: '2026-11-09', to: '2026-11-15' }
+  expect(period).toEqual({ ...week, days: 7, isoWeek: '2026-W46', isOver: true, whole: week })
 })
 
 test('shares are of the conversations that they can be about', () => {
@@ -40,6 +42,28 @@ test('zeros from before the first conversation are not compared with', () => {
   expect(backlog.openAtEnd.before).toBeNull()
   expect(agents[0]?.messages.before).toBeNull()
   expect(responseTimes[0]?.medianSeconds.before).toBeNull()
+})
+
+test('a period before that the mirror does not have whole is not compared with, number by number', () => {
+  const compared = ({ firstDate = '2026-01-02', firstCallDate = '2026-01-02', mirroredFrom = '2026-01-01' }) => {
+    const { volume, backlog, calls } = report({ firstDate, firstCallDate, mirroredFrom })
+    const numbers = [volume.waits, backlog.opened, backlog.openAtEnd, calls?.calls]
+    return numbers.map((number) => [number?.comparison, number?.changePercent])
+  }
+  const [same, unknown] = [
+    ['unchanged', 0],
+    ['before not whole', null],
+  ]
+  expect(compared({})).toEqual([same, same, same, same])
+  expect(compared({ firstDate: '2026-11-03' })).toEqual([unknown, unknown, unknown, same])
+  expect(compared({ mirroredFrom: '2026-11-03' })).toEqual([same, same, unknown, same])
+  expect(compared({ firstCallDate: '2026-11-03' })).toEqual([same, same, same, unknown])
+  expect(compared({ firstDate: '2026-11-02', firstCallDate: '' })).toEqual([same, same, same, same])
+})
+
+test('nothing is compared while no day of the period is over', () => {
+  const { volume } = report({ period: chooseReportPeriod({ from: '2026-11-18' }, '2026-11-18') })
+  expect(volume.waits).toMatchObject({ value: 10, before: null, change: null })
 })
 
 test('a new agent had no messages before', () => {
@@ -72,6 +96,8 @@ test('every day of the period is there, also one without any number', () => {
     ['2026-11-15', 7, 0],
   ])
   expect(days[0]?.openAtEnd).toBeNull()
+  const unfinished = report({ period: chooseReportPeriod({ to: '2026-11-15' }, '2026-11-14') })
+  expect(unfinished.days.map(({ isWhole }) => isWhole)).toEqual([true, true, true, true, true, false, false])
 })
 
 const { project, current } = { project: reportData().project, current: periodData() }
@@ -118,7 +144,7 @@ const uncertain: readonly (readonly [string, Partial<ReportData>, readonly strin
   ['no period before', { firstDate: null, project: { ...project, callsAsOf: null } }, ['no period before']],
   [
     'days before the mirror began',
-    { project: { ...project, callsAsOf: null, mirroredSince: '2026-11-10T00:00:00Z' } },
+    { mirroredFrom: '2026-11-10', project: { ...project, callsAsOf: null, mirroredSince: '2026-11-10T00:00:00Z' } },
     ['history before the mirror'],
   ],
   [

@@ -23,7 +23,10 @@ for (const db of databases) {
     const { warehouse } = await openViewsWarehouse(db)
     const { period, today, firstDate, hasBusinessHours, current, before, project } = await read(warehouse)
     expect({ period, today, firstDate, hasBusinessHours }).toEqual({
-      period: { from: '2025-10-27', to: '2025-11-02', before: { from: '2025-10-20', to: '2025-10-26' } },
+      period: {
+        ...{ from: '2025-10-27', to: '2025-11-02', whole: { from: '2025-10-27', to: '2025-11-02' } },
+        before: { from: '2025-10-20', to: '2025-10-26' },
+      },
       today: '2025-11-05',
       firstDate: '2025-03-30',
       hasBusinessHours: true,
