@@ -21,7 +21,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
 
 FROM ${NODE}
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 LABEL org.opencontainers.image.title="deskmirror" \
   org.opencontainers.image.description="Mirrors a customer-messaging project into SQLite or Postgres" \
   org.opencontainers.image.version="${VERSION}" \

@@ -1,6 +1,6 @@
 /** The deployment files match the program that they deploy. No container engine is needed. */
-import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -41,23 +41,85 @@ beforeAll(() => {
   make()
 })
 
-test.each(['Dockerfile', 'docker-compose.yml', 'deploy/deskmirror.service', 'deploy/deskmirror.env.example'])(
-  '%s uses only variables that deskmirror knows',
-  (file) => {
-    const names = read(file).match(/DESKMIRROR_[A-Z_]+/g) ?? []
-    const variables = Object.fromEntries(names.map((name) => [name, 'set']))
-    expect(unknownVariables(variables, new Set())).toEqual([])
-  },
-)
-
-test('the example of variables is a complete configuration, except for the key', () => {
-  writeFileSync(join(folder, 'api-key'), 'svc_live_example\n')
-  const variables = { ...parseEnv(read('deploy/deskmirror.env.example')), DESKMIRROR_API_KEY_FILE: 'api-key' }
-  expect(loadConfig('service', folder, variables).warnings).toEqual([])
+test.each([
+  'Dockerfile',
+  'docker-compose.yml',
+  'deploy/deskmirror.service',
+  'deploy/deskmirror-nightly.service',
+  'deploy/deskmirror.env.example',
+])('%s uses only variables that deskmirror knows', (file) => {
+  const names = read(file).match(/DESKMIRROR_[A-Z_]+/g) ?? []
+  const variables = Object.fromEntries(names.map((name) => [name, 'set']))
+  expect(unknownVariables(variables, new Set())).toEqual([])
 })
 
-test('files of the systemd unit are private to its user: they hold data of customers', () => {
-  expect(read('deploy/deskmirror.service')).toMatch(/^StateDirectoryMode=0700$[\s\S]*^UMask=0077$/m)
+describe.each(['deskmirror', 'deskmirror-nightly'])('the systemd unit %s', (name) => {
+  const unit = read(`deploy/${name}.service`)
+  const lines = unit.split('\n')
+  const credentials = lines.flatMap(
+    (line) => /^LoadCredential=(.+):\/etc\/deskmirror\/(.+)$/.exec(line)?.slice(1) ?? [],
+  )
+
+  test('gets a credential for each secret of the example of several projects, and works with it', () => {
+    const given = mkdtempSync(join(folder, 'credentials-'))
+    for (const credential of new Set(credentials)) writeFileSync(join(given, credential), 'svc_live_example\n')
+    writeFileSync(join(given, 'warehouse-url'), 'postgres://deskmirror@127.0.0.1/deskmirror')
+    writeFileSync(join(given, 'queue-url'), 'redis://127.0.0.1')
+    const example = read('deploy/deskmirror.yaml.example')
+    writeFileSync(join(given, 'deskmirror.yaml'), example)
+    expect(unit).toContain('\nEnvironment=DESKMIRROR_CONFIG=%d/deskmirror.yaml\n')
+    expect(unit).toContain('\nEnvironmentFile=-/etc/deskmirror/deskmirror.env\n')
+    const variables = parseEnv(read('deploy/deskmirror.env.example'))
+    const config = loadConfig('service', folder, { ...variables, DESKMIRROR_CONFIG: join(given, 'deskmirror.yaml') })
+    expect(config.warnings).toEqual([])
+    expect(config.projects.map((project) => project.name)).toEqual(['shop', 'school'])
+    const asked = [...example.matchAll(/\{ file: (.+) \}/g)].map(([, file = '']) => file)
+    expect(new Set(credentials)).toEqual(new Set([...asked, 'deskmirror.yaml']))
+    expect(credentials).toHaveLength(2 * (asked.length + 1))
+  })
+
+  test('keeps what it stores private to its user, as it is data of customers', () => {
+    expect(unit).toMatch(/^StateDirectoryMode=0700$[\s\S]*^UMask=0077$/m)
+  })
+
+  test('has the rights of the other one', () => {
+    const rights = (text: string) => /^User=[\s\S]*^SystemCallErrorNumber=.*$/m.exec(text)?.[0]
+    expect(rights(unit)).toBe(rights(read('deploy/deskmirror.service')))
+    expect(rights(unit)?.split('\n').length).toBeGreaterThan(25)
+  })
+})
+
+describe('nightly.sh', () => {
+  /** Runs it with a program in the place of deskmirror, which ends with these codes. Returns its code and what it ran. */
+  function night(...codes: readonly number[]) {
+    const own = mkdtempSync(join(folder, 'night-'))
+    const program = `#!/bin/sh\necho "$1" >> ran; sed -n "$(wc -l < ran)p" codes > code; exit "$(cat code)"\n`
+    writeFileSync(join(own, 'deskmirror'), program, { mode: 0o755 })
+    writeFileSync(join(own, 'codes'), codes.join('\n'))
+    const env = { PATH: `${own}:${process.env['PATH']}`, NIGHTLY_WAIT: '0' }
+    const { status, stderr } = spawnSync('sh', [join(root, 'deploy/nightly.sh')], { cwd: own, env, encoding: 'utf8' })
+    return { status, ran: readFileSync(join(own, 'ran'), 'utf8').trim().split('\n').join(' '), stderr }
+  }
+
+  test('runs all three commands, and ends with the code that matters most', () => {
+    const ran = 'sync push report'
+    expect(night(0, 0, 0)).toEqual({ status: 0, ran, stderr: '' })
+    expect(night(3, 0, 0)).toMatchObject({ status: 3, ran, stderr: 'deskmirror sync ended with 3\n' })
+    expect(night(3, 2, 0)).toMatchObject({ status: 2, ran })
+    expect(night(2, 3, 0)).toMatchObject({ status: 2, ran })
+  })
+
+  test('repeats what failed twice, and then continues with the rest', () => {
+    expect(night(1, 1, 0, 0, 0)).toMatchObject({ status: 0, ran: 'sync sync sync push report' })
+    expect(night(1, 1, 1, 3, 0)).toMatchObject({ status: 1, ran: 'sync sync sync push report' })
+    expect(night(0, 3, 143)).toMatchObject({ status: 1, ran: 'sync push report' })
+  })
+
+  test('is what the unit, the timer and the guide start', () => {
+    expect(read('deploy/deskmirror-nightly.service')).toContain('ExecStart=/bin/sh /etc/deskmirror/nightly.sh')
+    expect(read('deploy/deskmirror-nightly.timer')).toContain('\nOnCalendar=')
+    expect(read('docs/guide.md')).toMatch(/^30 2 \* \* \* .*nightly\.sh/m)
+  })
 })
 
 describe('the container', () => {

@@ -46,7 +46,15 @@ test('files for development are not in the package', () => {
     ].sort(),
   )
   expect(readdirSync(join(installed, 'deploy')).sort()).toEqual(
-    ['alerts.yml', 'deskmirror.env.example', 'deskmirror.service'].sort(),
+    [
+      'alerts.yml',
+      'deskmirror-nightly.service',
+      'deskmirror-nightly.timer',
+      'deskmirror.env.example',
+      'deskmirror.service',
+      'deskmirror.yaml.example',
+      'nightly.sh',
+    ].sort(),
   )
   expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['jobs', 'schema', 'src'])
 })
