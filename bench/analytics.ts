@@ -3,7 +3,9 @@
  * long they take to build and to keep up to date, how much storage they add, and how fast they answer. Arguments: another
  * number of conversations, and one database alone (sqlite or postgres).
  */
+
 import { openWarehouse } from '../src/app/open.ts'
+import { analyzeAllTables } from '../src/warehouse/statistics.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { seededRandom } from '../test/support/seeded-random.ts'
 import { fillPostgres, fillSqlite } from './analytics/fill-mirror.ts'
@@ -44,7 +46,7 @@ async function measureDatabase(name: string, url: string, fill: (url: string) =>
     Number(row?.['messages']),
     '',
   )
-  await warehouse.analyzeTables()
+  await analyzeAllTables(warehouse.db, warehouse.kind)
   await measureLayer(warehouse)
   await warehouse.close()
 }

@@ -2,8 +2,10 @@
  * Cancelling everything: a million queued write-backs on SQLite and on Postgres, `writeback cancel --all` as users run
  * it, and how long it takes until the last row is cancelled.
  */
+
 import { randomUUID } from 'node:crypto'
 import { openWarehouse, type Warehouse } from '../src/app/open.ts'
+import { createOutbox } from '../src/outbox/sql/outbox.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { createSchema } from './create-schema.ts'
@@ -34,7 +36,7 @@ await withTempFolder(async (folder) => {
       printFigure(`${name}: cancel --all of ${rows.toLocaleString('en-US')}`, tookMs / 1000, 's', 'goal: under 10 s')
       printFigure('  peak of the process', peakMb, 'MB')
       const began = performance.now()
-      const outbox = warehouse.outbox(project)
+      const outbox = createOutbox(warehouse.projectDb(project))
       while (await outbox.hasPending()) await outbox.findClaimable(Date.now(), 1)
       printFigure(
         '  until the last row is cancelled',

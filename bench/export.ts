@@ -2,9 +2,11 @@
  * Exports of messages in every format, from SQLite and Postgres: rows per second, the size of the file, and the peak of the
  * process; does a larger table need more memory? `--large`: a million rows.
  */
+
 import { rmSync, statSync } from 'node:fs'
 import { openWarehouse } from '../src/app/open.ts'
 import { exportFormats } from '../src/export/core/formats.ts'
+import { analyzeAllTables } from '../src/warehouse/statistics.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { createSchema } from './create-schema.ts'
@@ -84,7 +86,7 @@ async function insertMessages(url: string, rows: number): Promise<void> {
     await warehouse.query(`insert into messages (project_id, conversation_id, id, sender_type, kind, content,
       sender_display_name, created_at, raw, synced_at, asked_at) values ${values.join(', ')}`)
   }
-  await warehouse.analyzeTables()
+  await analyzeAllTables(warehouse.db, warehouse.kind)
   await warehouse.close()
 }
 

@@ -1,6 +1,8 @@
 /** The options of the benchmarks at the real limit. */
+
 import { parseArgs } from 'node:util'
 import { openWarehouse } from '../src/app/open.ts'
+import { recordBehaviours } from '../src/mirror/sql/sync-state.ts'
 import type { Switches } from '../src/sandbox/switches.ts'
 import { changedMargins, learnedMargin, wideMargins } from '../src/service/core/margin.ts'
 
@@ -32,6 +34,9 @@ export async function storeLearnedMargins(databaseUrl: string, projectId: string
   const rates = { rate: { requests: 600, windowMs: 60_000 }, writeRate: { requests: 120, windowMs: 60_000 } }
   const warehouse = await openWarehouse(databaseUrl)
   const policy = { ...rates, reserve: 0, rateMargin: null }
-  await warehouse.behaviours(projectId).record(changedMargins(policy, wideMargins, { all: narrow, writes: narrow }))
+  await recordBehaviours(
+    warehouse.projectDb(projectId),
+    changedMargins(policy, wideMargins, { all: narrow, writes: narrow }),
+  )
   await warehouse.close()
 }

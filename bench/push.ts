@@ -3,11 +3,13 @@
  * counts them, over three minutes after the first one. One process on SQLite, three on Postgres, and a worker, concurrently.
  * Options: `bench/limit-options.ts`.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openWarehouse } from '../src/app/open.ts'
 import { parseRequest, type WritebackRequest } from '../src/outbox/core/writeback-request.ts'
+import { createOutbox } from '../src/outbox/sql/outbox.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { createSchema } from './create-schema.ts'
@@ -94,7 +96,7 @@ async function queueWritebacks(sandbox: Sandbox, databaseUrl: string): Promise<v
   })
   const warehouse = await openWarehouse(databaseUrl)
   const options = { status: 'queued', batchId: null, createdBy: 'bench', expiresAt: null } as const
-  await warehouse.outbox(sandbox.projectId).enqueue(
+  await createOutbox(warehouse.projectDb(sandbox.projectId)).enqueue(
     (async function* () {
       yield requests
     })(),

@@ -3,10 +3,12 @@
  * before it is queued, and of the batch afterwards; rows per second, and the peak of the process beside that for a tenth of
  * the rows. The rows of one conversation stand together, and, in the other file, as far apart as they can.
  */
+
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { openWarehouse } from '../src/app/open.ts'
+import { analyzeAllTables } from '../src/warehouse/statistics.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { createSchema } from './create-schema.ts'
@@ -125,6 +127,6 @@ async function fillMirror(url: string): Promise<void> {
     await warehouse.query(`insert into messages (project_id, conversation_id, id, raw, synced_at, asked_at, sender_type, kind,
       content, created_at) select ${project}, ${id('n')}, 4 * n + ${k}, ${json({})}, ${common}, '${sender}', 'utterance',
       '${text}', ${time(`2026-05-31T10:00:0${k}Z`)} from ${numbers}`)
-  await warehouse.analyzeTables()
+  await analyzeAllTables(warehouse.db, warehouse.kind)
   await warehouse.close()
 }

@@ -2,6 +2,7 @@
  * Pictures of every screen of the console, in light, in the dark and on a phone, of a small mirror: into the folder
  * `screens`, or the one that the argument names. `npm run screens` before the pictures of the README are replaced.
  */
+
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,6 +15,11 @@ import { consolePlugin } from '../src/console/routes/routes.ts'
 import { createAttempts } from '../src/http/auth.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { createLog } from '../src/log.ts'
+import { listMirroredProjects } from '../src/maintenance/sql/projects.ts'
+import { createWorkers } from '../src/maintenance/sql/workers.ts'
+import { createAuditLog } from '../src/outbox/sql/audit-log.ts'
+import { createOutbox } from '../src/outbox/sql/outbox.ts'
+import { createBudgetHistory } from '../src/service/sql/request-counts.ts'
 import { secret } from '../src/values/secret.ts'
 import { launchBrowserIn } from '../test/support/browser.ts'
 import { launcher } from './sandbox.ts'
@@ -32,7 +38,7 @@ const project = defaultProject({
   ...{ name: 'demo', projectId, baseUrl: new URL('https://api.example.com/v1'), apiKey: token },
 })
 const reads = openConsoleReads({ databaseUrl }, Date.now)
-const { auditLog } = await reads.warehouse()
+const auditLog = createAuditLog((await reads.warehouse()).db)
 const plugin = consolePlugin({
   ...{ reads, attempts: createAttempts(), isReadOnly: false, log, now: Date.now },
   config: () => defaultConfig({ projects: [project], databaseUrl }),
@@ -100,10 +106,10 @@ type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'uncert
 /** The demo sends few requests and queues nothing that waits, so it gets some more. Returns ids to show. */
 async function fill(url: string): Promise<Filled> {
   const warehouse = await openWarehouse(url)
-  const [known] = await warehouse.listProjects()
+  const [known] = await listMirroredProjects(warehouse.db)
   const projectId = known?.id ?? ''
   await fillBudget(warehouse, projectId)
-  await warehouse.workers.recordHeartbeat({ id: 'worker', queue: 'embedded', configuration: '' }, Date.now())
+  await createWorkers(warehouse.db).recordHeartbeat({ id: 'worker', queue: 'embedded', configuration: '' }, Date.now())
   const [row] = await warehouse.query(`select id, visitor_id from conversations
     where id = (select conversation_id from messages group by 1 order by count(*) desc limit 1)`)
   const uncertain = await queueBatch(warehouse, projectId)
@@ -124,7 +130,7 @@ async function queueBatch(warehouse: Warehouse, projectId: string): Promise<stri
   ])
   const batch = { title: 'Parcels of Monday', source: 'parcels.csv', note: 'Agreed with logistics.', reverts: null }
   const options = { status: 'draft', batchId: 'parcels', createdBy: 'olga', expiresAt: null, batch } as const
-  await warehouse.outbox(projectId).enqueue([requests], options)
+  await createOutbox(warehouse.projectDb(projectId)).enqueue([requests], options)
   const [reply] = await warehouse.query(`select conversation_id, content, created_at from messages
     where kind = 'utterance' and sender_type = 'agent' order by created_at desc limit 1`)
   const content = JSON.stringify({ content: reply?.content, sender_name: 'Ann' }).replaceAll("'", "''")
@@ -143,7 +149,7 @@ async function fillBudget(warehouse: Warehouse, project: string): Promise<void> 
   }))
   for (const { minute, wave } of minutes) {
     const common = { project, minute, throttled: 0 }
-    await warehouse.budgetHistory.add([
+    await createBudgetHistory(warehouse.db).add([
       { ...common, priority: 'fresh', requests: Math.round(160 + 120 * wave) },
       { ...common, priority: 'backfill', requests: Math.round(120 - 90 * wave) },
       { ...common, priority: 'write', requests: Math.round(40 + 30 * wave) },

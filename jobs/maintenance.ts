@@ -1,6 +1,9 @@
 /** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
+
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
+import { createStreamStates } from '../src/maintenance/sql/stream-states.ts'
+import { createDeliveries } from '../src/mirror/sql/webhook-deliveries.ts'
 import type { ProjectId } from '../src/values/project.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import { readLastCompletions } from '../src/worker/mirror-state.ts'
@@ -39,7 +42,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   const isAlone = backend.kind === 'embedded'
   let mayHaveMissed = isAlone
   const enqueueMissed = async (completions: Awaited<ReturnType<typeof readLastCompletions>>) => {
-    const runs = await warehouse.streamStates.readRuns(Date.now() - runsTellForMs)
+    const runs = await createStreamStates(warehouse.db).readRuns(Date.now() - runsTellForMs)
     await enqueueSyncJobs(missedSyncJobs(projects(), completions, runs, Date.now()))
     const lateBefore = Date.now() - housekeepingLateMs
     if ([...runs.values()].some(({ oldestIdleAt }) => oldestIdleAt !== null && oldestIdleAt < lateBefore))
@@ -60,10 +63,10 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     if (isLeader || differ) await syncSchedules(projects(), Date.now(), isLeader, differ)
     if (!isLeader) return
     const completions = await readLastCompletions(warehouse)
-    const pendingChildren = await warehouse.streamStates.allPendingChildStreams(Date.now())
+    const pendingChildren = await createStreamStates(warehouse.db).allPendingChildStreams(Date.now())
     await enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
     if (mayHaveMissed) await enqueueMissed(completions)
-    const dueDeliveries = await warehouse.deliveries.firstDuePerProject(Date.now())
+    const dueDeliveries = await createDeliveries(warehouse.db, warehouse.kind).firstDuePerProject(Date.now())
     await enqueue('webhooks', pendingWebhookJobs(projects(), dueDeliveries))
   }
 }

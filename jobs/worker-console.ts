@@ -1,4 +1,5 @@
 /** The console of a worker: its people from the configuration, its audit log in the warehouse. */
+
 import type { Warehouse } from '../src/app/open.ts'
 import type { Config } from '../src/config/config.ts'
 import { loadRoutes } from '../src/console/console.ts'
@@ -6,10 +7,12 @@ import { openConsoleReads } from '../src/console/reads.ts'
 import { createConsoleLink } from '../src/console/sign-in-links.ts'
 import type { Attempts, HttpRoutes } from '../src/http/http.ts'
 import type { Logger } from '../src/log.ts'
+import { createAuditLog } from '../src/outbox/sql/audit-log.ts'
 
 /** `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot be read. */
-export function openWorkerConsole(config: () => Config, { auditLog }: Warehouse, attempts: Attempts, log: Logger) {
+export function openWorkerConsole(config: () => Config, { db }: Warehouse, attempts: Attempts, log: Logger) {
   const { httpToken } = config()
+  const auditLog = createAuditLog(db)
   requirePeopleTokens(config())
   const reads = openConsoleReads(config(), Date.now)
   const people = () => config().console.people
@@ -20,7 +23,7 @@ export function openWorkerConsole(config: () => Config, { auditLog }: Warehouse,
       // A request does not wait behind the work of the worker.
       store: {
         ...auditLog,
-        hasSessionEnded: async (cookie) => (await reads.warehouse()).auditLog.hasSessionEnded(cookie),
+        hasSessionEnded: async (cookie) => createAuditLog((await reads.warehouse()).db).hasSessionEnded(cookie),
       },
       config: () => (config().readOnly ? null : config()),
       projects: async () => config().projects,

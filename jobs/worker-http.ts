@@ -1,4 +1,5 @@
 /** The HTTP server of a worker: its health, metrics, webhooks, console and queues. */
+
 import type { Warehouse } from '../src/app/open.ts'
 import { type Config, type ProjectConfig, resolveHttpExposure } from '../src/config/config.ts'
 import { createAttempts } from '../src/http/auth.ts'
@@ -6,6 +7,7 @@ import type { HttpRoutes, ReadinessResult, RoutesPlugin, WebhookReceiver } from 
 import { withTimeout } from '../src/http/remember-results.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhooks.ts'
+import { createProjects } from '../src/maintenance/sql/projects.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
 import { storeDelivery } from '../src/worker/webhook-deliveries.ts'
@@ -33,7 +35,7 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
   const address = resolveHttpExposure(config())
   if (address === null) return { address: null, consoleLink: null }
   const listHeld = async () => {
-    const held = await warehouse.projects.listHeld()
+    const held = await createProjects(warehouse.db).listHeld()
     return projects().flatMap(({ name, projectId }) => (held.has(projectId) ? [name] : []))
   }
   const receiver = createWebhookReceiver(projects, context, enqueue)
@@ -86,19 +88,23 @@ const pingTimeoutMs: Ms = 3000
 
 /** The worker is ready if the warehouse and the queue respond, and it is not stopping. */
 export async function checkReadiness(
-  warehouse: Pick<Warehouse, 'ping'>,
+  warehouse: Pick<Warehouse, 'query'>,
   queue: Pick<Backend, 'ping'>,
   failures: JobFailures,
   stopping: AbortSignal,
 ): Promise<readonly ReadinessResult[]> {
-  const checkPart = (name: string, ping: () => Promise<void>, problem: () => string | null): Promise<ReadinessResult> =>
+  const checkPart = (
+    name: string,
+    ping: () => Promise<unknown>,
+    problem: () => string | null,
+  ): Promise<ReadinessResult> =>
     withTimeout(pingTimeoutMs, ping()).then(
       () => ({ name, ok: problem() === null, why: problem() }),
       (error: unknown) => ({ name, ok: false, why: errorText(error) }),
     )
   const worker: ReadinessResult = { name: 'worker', ok: !stopping.aborted, why: 'it is stopping' }
   const parts = [
-    checkPart('warehouse', warehouse.ping, failures.warehouseProblem),
+    checkPart('warehouse', () => warehouse.query('select 1'), failures.warehouseProblem),
     checkPart('queue', queue.ping, () => null),
   ]
   return [...(await Promise.all(parts)), worker]

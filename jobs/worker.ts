@@ -1,10 +1,12 @@
 /** The worker: schedules, jobs and HTTP over one warehouse and one queue, until it is stopped. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, type ProjectConfig, settingsNeedingRestart } from '../src/config/config.ts'
 import type { Metrics } from '../src/http/http.ts'
 import { createMetrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
 import type { JobIdentity, JobKind } from '../src/maintenance/maintenance.ts'
+import { readInstallationId } from '../src/maintenance/sql/workers.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
 import { createJobFailures } from '../src/worker/job-failures.ts'
@@ -178,8 +180,8 @@ async function openWorkerComponents(
   const context = await openWorkerContext(config, { log, metrics, onLost: onFatal })
   closer.add(context.close)
   const { warehouse } = context
-  const failures = createJobFailures({ ...warehouse, projects, log, metrics, onFileLost: onFatal })
-  const installation = await warehouse.installationId()
+  const failures = createJobFailures({ db: warehouse.db, projects, log, metrics, onFileLost: onFatal })
+  const installation = await readInstallationId(warehouse.db)
   const backendOptions = {
     log,
     onError: metrics.countQueueError,

@@ -1,9 +1,13 @@
 /** What the tables and views for analysts cost in one warehouse: time, storage, and how fast they answer. */
+
 import { readFileSync } from 'node:fs'
+import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
 import { analyticsViews } from '../../src/analytics/views/all-views.ts'
 import type { AnalyticsView } from '../../src/analytics/views/analytics-view.ts'
+import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { AnalyticsSettings } from '../../src/config/analytics-settings.ts'
+import { analyzeAllTables } from '../../src/warehouse/statistics.ts'
 import { median, printFigure } from '../figures.ts'
 import { benchProject, dashboardDays } from './synthetic-project.ts'
 
@@ -41,14 +45,14 @@ const goalSeconds = 1
 const repetitions = 3
 
 export const benchFacts = (warehouse: Warehouse) =>
-  warehouse.facts(benchProject, { timeZone: 'Europe/Berlin', analytics })
+  createProjectFacts(warehouse.projectDb(benchProject), { timeZone: 'Europe/Berlin', analytics })
 
 export async function measureLayer(warehouse: Warehouse): Promise<void> {
   const facts = benchFacts(warehouse)
   const before = await storedMb(warehouse)
   const rebuilt = await timed(() => facts.rebuild())
   printFigure('  full rebuild', rebuilt, 's')
-  await warehouse.analyzeTables()
+  await analyzeAllTables(warehouse.db, warehouse.kind)
   const after = await storedMb(warehouse)
   printFigure('  storage of the mirror alone', before, 'MB')
   printFigure('  storage added', (100 * (after - before)) / before, '%', 'goal: at most 30')
@@ -81,7 +85,7 @@ async function storedMb(warehouse: Warehouse): Promise<number> {
 
 /** A new message of the visitor in each of some conversations, spread over the whole project. */
 async function changeConversations(warehouse: Warehouse, count: number): Promise<void> {
-  const mirror = warehouse.mirror(benchProject)
+  const mirror = openMirror(warehouse, benchProject)
   const ids = await warehouse.query(
     `select conversation_id from fct_conversation order by conversation_id limit ${count}`,
   )
@@ -99,7 +103,7 @@ export async function discoverPlan(warehouse: Warehouse): Promise<void> {
   const columns = { id: 'visitor with a plan', name: null, email: null }
   const extraFields = new Map([['plan', { value: 'pro', isJsonText: false }]])
   const row = { columns, extraFields, item: { ...columns, plan: 'pro' } }
-  await warehouse.mirror(benchProject).commit({ stream: 'visitors', rows: [row], requestedAt: Date.now() })
+  await openMirror(warehouse, benchProject).commit({ stream: 'visitors', rows: [row], requestedAt: Date.now() })
 }
 
 type Question = { readonly title: string; readonly sql: string }

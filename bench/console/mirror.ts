@@ -1,5 +1,7 @@
 /** A mirror to look at: a million messages in 125,000 conversations, and 50,000 write-backs in 42 batches. */
+
 import { openWarehouse } from '../../src/app/open.ts'
+import { analyzeAllTables } from '../../src/warehouse/statistics.ts'
 import { seededRandom } from '../../test/support/seeded-random.ts'
 import { fillPostgres, fillSqlite } from '../analytics/fill-mirror.ts'
 import { benchFacts } from '../analytics/measure-layer.ts'
@@ -20,7 +22,7 @@ export async function fillMirror(url: string, conversations: number): Promise<vo
   await warehouse.query(`insert into sync_streams (project_id, stream, synced_at)
     values ('${benchProject}', 'conversations', '2026-01-01T00:00:00Z')`)
   for (const statement of queueStatements) await warehouse.query(statement)
-  await warehouse.analyzeTables()
+  await analyzeAllTables(warehouse.db, warehouse.kind)
   const [counts] = await warehouse.query(`select (select count(*) from messages) as messages,
     (select count(*) from conversations) as conversations, (select count(*) from writebacks) as writebacks`)
   for (const [name, count] of Object.entries(counts ?? {})) printFigure(name, Number(count), 'rows')

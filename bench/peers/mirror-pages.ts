@@ -1,5 +1,6 @@
 /** Mirrors pages as a sync does: parses, checks and commits each with its cursor. */
 
+import { openMirror } from '../../src/app/mirror.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { conversations, messages } from '../../src/mirror/streams/all-streams.ts'
 import { itemsOf, type Pages } from './pages.ts'
@@ -11,7 +12,7 @@ export async function mirrorPages(
   concurrency: number,
 ): Promise<number> {
   const warehouse = await openWarehouse(databaseUrl)
-  const { commit } = warehouse.mirror(project)
+  const { commit } = openMirror(warehouse, project)
   await commit({ stream: 'conversations', rows: conversations.parseRows(list, project).rows, requestedAt: Date.now() })
   const left = pages.values()
   const mirror = async () => {

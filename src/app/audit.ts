@@ -1,21 +1,24 @@
 /** Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what follows. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { auditedStreams, estimateDifferences, pooledMs } from '../mirror/core/audit.ts'
 import { isMassDeletion } from '../mirror/core/mirror.ts'
 import type { AuditDeps, AuditedStream, AuditReport, AuditResult, SyncProgress } from '../mirror/mirror.ts'
+import { createAuditStore } from '../mirror/sql/audits.ts'
+import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { isStopped } from '../mirror/sync/concurrency.ts'
 import { createRunStats } from '../mirror/sync/run.ts'
 import { runAudit } from '../mirror/verify/audit.ts'
 import { auditedChild } from '../mirror/verify/compare-parent.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import { formatCount } from '../values/format.ts'
+import { openMirror } from './mirror.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { fatalRunError, type Service, type ServiceOptions, withRequestCounting, withService } from './service.ts'
+import { fatalRunError, type Service, type ServiceOptions, withProject, withRequestCounting } from './service.ts'
 import { runSyncUnderLock, type SyncRunOptions } from './sync.ts'
-import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
 type AuditOptions = {
   /** How many rows of each stream; undefined = as configured. */
@@ -29,16 +32,11 @@ type AuditOptions = {
 
 /** Continues an open audit. Throws UserError: denied, or a warehouse that cannot be used. */
 export function auditProject(config: Config, project: ProjectConfig, options: AuditOptions): Promise<AuditReport> {
-  const { signal, log } = options
-  return withWarehouseRetries(config, options, (warehouse, warehouseRetry) => {
-    const auditWith = (budgets: RequestBudgets) =>
-      withService(project, budgets.forProject(project), { signal, log }, (service) =>
-        withRequestCounting(warehouse, project, 'audit', service, () =>
-          auditStreams(warehouse, budgets, project, service, options),
-        ),
-      )
-    return withRequestBudgets(config, warehouse, log, auditWith, warehouseRetry)
-  })
+  return withProject(config, project, options, (service, warehouse, budgets) =>
+    withRequestCounting(warehouse, project, 'audit', service, () =>
+      auditStreams(warehouse, budgets, project, service, options),
+    ),
+  )
 }
 
 async function auditStreams(
@@ -122,7 +120,7 @@ export function createAuditDeps(
   /** Lists of children that fail are differences, too, so they do not stop it. */
   const catchUp: AuditDeps['catchUp'] = async ({ stream }) => {
     const streams = auditedNames(project, stream)
-    const lock = await warehouse.lockStreams(projectId, streams, Date.now())
+    const lock = await acquireStreamLocks(warehouse.projectDb(projectId), streams, Date.now())
     if (!lock.held) return 'not yet'
     const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
       ...options,
@@ -137,8 +135,8 @@ export function createAuditDeps(
     mode: 'reconcile',
     streams: new Set(project.streams),
     get: service.client.get,
-    mirror: warehouse.mirror(projectId, { schema }),
-    store: warehouse.audits(projectId),
+    mirror: openMirror(warehouse, projectId, { schema }),
+    store: createAuditStore(warehouse.projectDb(projectId)),
     stats: createRunStats(Date.now, () => {}),
     notices: new Set(),
     sampleSize,
@@ -156,7 +154,7 @@ export function createAuditDeps(
 export async function canAudit(warehouse: Warehouse, project: ProjectConfig, stream: AuditedStream): Promise<boolean> {
   if (!project.streams.includes(stream)) return false
   const names = auditedNames(project, stream)
-  const statuses = await warehouse.mirror(project.projectId).readStreamStatuses(names)
+  const statuses = await openMirror(warehouse, project.projectId).readStreamStatuses(names)
   return names.every((name) => statuses.get(name) === 'complete')
 }
 

@@ -22,12 +22,14 @@ import type {
 import { revertBatch } from '../outbox/revert.ts'
 import { compareWithChecks } from '../outbox/review/review-rows.ts'
 import { evaluateCircuits, outcomesConsidered } from '../outbox/send/circuit-breaker.ts'
+import { createSends } from '../outbox/sql/sends.ts'
 import type { BudgetPolicy } from '../service/core/margin.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { readClock } from '../warehouse/dialect.ts'
 import type { Warehouse } from './open.ts'
-import { clockNotices, withOutbox } from './outbox.ts'
+import { clockNotices, hasWorker, withOutbox } from './outbox.ts'
 import { readSlotLimits } from './request-budgets.ts'
 
 /** `before`: the name of a batch; only older ones are listed. */
@@ -93,13 +95,13 @@ export async function estimateBatch(
 ): Promise<BatchEstimate> {
   const { draft = 0, queued = 0, sending = 0 } = counts
   const left = draft + queued + sending
-  const worker = (await warehouse.workers.listLive(Date.now())).length > 0
+  const worker = await hasWorker(warehouse)
   const none = { left, ahead: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
   if (left === 0) return none
   const open = countOperations(await outbox.countByOperation({ batch: id, statuses: ['draft', 'queued', 'sending'] }))
   const ahead = await outbox.countAhead(id)
   const limits = await readSlotLimits(warehouse, project)
-  const clock = await warehouse.readClock()
+  const clock = await readClock(warehouse.db, warehouse.kind)
   const now = clock()
   const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now)
   const circuit = all ?? batches.get(id)
@@ -143,7 +145,7 @@ export function resumeRestored(
   { by, queued }: { readonly by: string; readonly queued: 'draft' | 'send' },
 ): Promise<{ readonly project: ProjectName; readonly drafts: number }> {
   return withOutbox(config, project, async (_, warehouse) => {
-    const resumed = await warehouse.sends(project.projectId).resume(by, queued)
+    const resumed = await createSends(warehouse.projectDb(project.projectId)).resume(by, queued)
     if (resumed !== null) return { project: project.name, ...resumed }
     throw new UserError({
       what: 'nothing was changed',

@@ -11,9 +11,9 @@ import { daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
+import { withRequestBudgetsOnly } from './request-budgets.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { readStatus } from './status.ts'
-import { withRequestBudgetsOnly } from './with-resources.ts'
 
 export async function checkProject(
   config: Config,

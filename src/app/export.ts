@@ -1,8 +1,10 @@
 /** Runs `export`: reads the warehouse, and writes files or standard output. */
+
 import type { Config } from '../config/config.ts'
 import type { ExportProgress, ExportReport, ExportRequest } from '../export/export.ts'
 import { exportObjects } from '../export/export-objects.ts'
-import { withWarehouse } from './with-resources.ts'
+import { withSnapshot } from '../export/sql/snapshot.ts'
+import { withWarehouse } from './with-warehouse.ts'
 
 type ExportOptions = {
   /** Whether to count the rows of tables first, for an estimate. */
@@ -20,7 +22,8 @@ export async function exportFromWarehouse(
   const began = performance.now()
   const exported = await withWarehouse(
     config,
-    (warehouse) => warehouse.withSnapshot((snapshot) => exportObjects(request, { snapshot, ...options })),
+    (warehouse) =>
+      withSnapshot(warehouse.db, warehouse.pool, (snapshot) => exportObjects(request, { snapshot, ...options })),
     { access: 'read', signal: options.signal },
   )
   return { ...exported, tookMs: Math.round(performance.now() - began) }

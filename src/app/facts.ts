@@ -1,18 +1,19 @@
 /** Keeps the facts for analysts up to date with the mirror: during a long sync run, and at the end of all work. */
 
 import type { FactsOptions } from '../analytics/analytics.ts'
+import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
+import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
 import type { Warehouse } from './open.ts'
-import type { WarehouseRetryOptions } from './warehouse-retry.ts'
-import { withWarehouseRetries } from './with-resources.ts'
+import { withWarehouseRetries } from './with-warehouse.ts'
 
 type FactsRefreshOptions = {
   /** Ends after the transaction in hand; what is left stays pending. */
   readonly signal: AbortSignal
-  /** The same after this time. */
+  /** The same after this time; 0: all of it stays pending. */
   readonly maxMs?: Ms
   readonly log: Logger
 }
@@ -23,9 +24,12 @@ export async function refreshFacts(
   project: ProjectConfig,
   { signal, maxMs, log }: FactsRefreshOptions,
 ): Promise<void> {
+  if (maxMs === 0) return
   const startedAt = performance.now()
   const limited = maxMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
-  const { conversations } = await warehouse.facts(project.projectId, project).refresh({ signal: limited })
+  const { conversations } = await createProjectFacts(warehouse.projectDb(project.projectId), project).refresh({
+    signal: limited,
+  })
   if (conversations === 0) return
   const took_ms = Math.round(performance.now() - startedAt)
   log.debug({ event: 'facts.refreshed', project: project.name, conversations, took_ms })
@@ -75,7 +79,10 @@ export function rebuildFacts(
 ): Promise<FactsRebuildReport> {
   const startedAt = performance.now()
   return withWarehouseRetries(config, options, async (warehouse) => {
-    const { conversations, isComplete } = await warehouse.facts(project.projectId, project).rebuild(options)
+    const { conversations, isComplete } = await createProjectFacts(
+      warehouse.projectDb(project.projectId),
+      project,
+    ).rebuild(options)
     const tookMs = Math.round(performance.now() - startedAt)
     return { project: project.name, conversations, tookMs, outcome: isComplete ? 'complete' : 'interrupted' }
   })

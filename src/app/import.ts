@@ -1,4 +1,5 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
+
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { openImportBuffer } from '../outbox/import/import-buffer.ts'
 import { checkFile, importRequests, needsApproval, toQueuedImport } from '../outbox/import/import-file.ts'
@@ -15,9 +16,10 @@ import type {
   ReviewSummary,
 } from '../outbox/outbox.ts'
 import type { ProjectName } from '../values/project.ts'
-import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
+import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
+import { countUnsettled, estimateSending, openOutbox, withOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
-import type { WarehouseRetryOptions } from './warehouse-retry.ts'
+import { withWarehouseRetries } from './with-warehouse.ts'
 
 export type ImportSource = Pick<ImportFile, 'name' | 'parse'> & {
   /** A path, or a stream. */
@@ -36,9 +38,10 @@ export function importWritebacks(
       readonly onReview: (review: ReviewSummary) => Promise<void>
     },
 ): Promise<ImportReport> {
-  const { approveOver, name, projectId } = project
+  const { approveOver, name } = project
   return withImportBuffer(source, (file) =>
-    withRetryingOutbox(config, project, options, async (outbox, warehouse, warehouseRetry) => {
+    withWarehouseRetries(config, options, async (warehouse) => {
+      const outbox = await openOutbox(config, project, warehouse)
       const ahead = await countUnsettled(outbox)
       const checks: CheckResult[] = []
       const onChecked = async (check: CheckResult) => {
@@ -47,10 +50,9 @@ export function importWritebacks(
           await options.onReview((await reviewImportFile(config, project, warehouse, file, reviewOptions)).review)
         checks.push(check)
       }
-      const lookups = warehouse.outbox(projectId)
-      const importOptions = { ...options, onChecked, project: name, approveOver, lookups }
+      const importOptions = { ...options, onChecked, project: name, approveOver, lookups: outbox }
       // The same bytes are never queued twice, so the whole import can be retried.
-      const result = await warehouseRetry.run(() => importRequests(outbox, file, importOptions))
+      const result = await warehouse.retry.run(() => importRequests(outbox, file, importOptions))
       const check = checks.at(-1)
       // An attempt found no earlier import, so it committed, and only its response was lost.
       const isOwn = result.outcome === 'imported before' && check !== undefined
@@ -90,8 +92,12 @@ export function previewImport(
   const { name, approveOver } = project
   return withImportBuffer(source, (file) =>
     withOutbox(config, project, async (outbox, warehouse): Promise<PreviewReport> => {
-      const lookups = warehouse.outbox(project.projectId)
-      const checked = await checkFile(outbox, file, { ...options, project: name, lookups, onProgress: () => {} })
+      const checked = await checkFile(outbox, file, {
+        ...options,
+        project: name,
+        lookups: outbox,
+        onProgress: () => {},
+      })
       if ('outcome' in checked) return checked
       return {
         outcome: 'reviewed',

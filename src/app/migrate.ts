@@ -1,10 +1,12 @@
 /** Runs `migrate`, which needs only the warehouse. */
 
+import { grantToAnalyst as grantRole } from '../analytics/sql/grant.ts'
 import type { Config } from '../config/config.ts'
 import type { RewriteReport } from '../mirror/mirror.ts'
+import { rewriteRows } from '../mirror/sql/rewrite-raw.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
 import type { Warehouse } from './open.ts'
-import { withWarehouse } from './with-resources.ts'
+import { withWarehouse } from './with-warehouse.ts'
 
 export type MigrationReport = MigrationSummary & { readonly rewritten: RewriteReport }
 
@@ -19,8 +21,8 @@ type MigrationOptions = {
 
 /** Brings the warehouse to this version's schema, and its rows to this version's form. */
 export function migrateWarehouse(config: Config, { signal, onProgress }: MigrationOptions): Promise<MigrationReport> {
-  const rewrite = async ({ migration, rewriteRows, kind }: Warehouse) => {
-    const rewritten = await rewriteRows({ isOver: () => signal.aborted, onProgress })
+  const rewrite = async ({ migration, db, kind }: Warehouse) => {
+    const rewritten = await rewriteRows(db, kind, { isOver: () => signal.aborted, onProgress })
     return { ...(migration ?? noMigration), rewritten: { ...rewritten, kind } }
   }
   return withWarehouse(config, rewrite, { keys: 'later' })
@@ -28,8 +30,8 @@ export function migrateWarehouse(config: Config, { signal, onProgress }: Migrati
 
 /** Brings the warehouse to this version's schema, and lets a role of Postgres read the objects for analysts. */
 export function grantToAnalyst(config: Config, role: string) {
-  return withWarehouse(config, async ({ migration, grantToAnalyst: grant }) => {
-    const granted = await grant(role)
+  return withWarehouse(config, async ({ migration, db, kind }) => {
+    const granted = await grantRole(db, kind, role)
     return { ...(migration ?? noMigration), ...granted }
   })
 }

@@ -1,5 +1,8 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
+
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { countWithoutProject } from '../maintenance/sql/projects.ts'
+import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { laneBlockingStatuses } from '../outbox/core/state.ts'
 import { executeDecision, requireBatch, resolveIds } from '../outbox/decide.ts'
 import { needsApproval } from '../outbox/import/import-file.ts'
@@ -17,14 +20,15 @@ import type {
   ShowWritebackReport,
   WritebackRequest,
 } from '../outbox/outbox.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
 import { estimateWritesMs } from '../service/core/estimate.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { readClock } from '../warehouse/dialect.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import type { Warehouse } from './open.ts'
 import { readSlotLimits } from './request-budgets.ts'
-import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
-import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
+import { withWarehouse } from './with-warehouse.ts'
 
 /** Queues one write-back. `createdBy`: the person's name. */
 export function addWriteback(
@@ -57,7 +61,7 @@ export function listWritebacks(
       project: project.name,
       writebacks: await outbox.nameEntries(entries),
       counts: await outbox.countByStatus(named),
-      nameless: await warehouse.projects.countWithoutProject(),
+      nameless: await countWithoutProject(warehouse.db),
     }
   })
 }
@@ -133,7 +137,9 @@ export function decideWritebacks(
   const isAll = Object.values(selection).every((restriction) => restriction === undefined)
   const orWithoutProject = config.projects.length === 1 && decision === 'cancelled' && isAll
   return withWarehouse(config, async (warehouse) => {
-    const outbox = orWithoutProject ? warehouse.outbox(project.projectId) : await openOutbox(config, project, warehouse)
+    const outbox = orWithoutProject
+      ? createOutbox(warehouse.projectDb(project.projectId))
+      : await openOutbox(config, project, warehouse)
     const filter = orWithoutProject ? { ...selection, orWithoutProject } : selection
     const { approveGraceMs: graceMs, approveOwn } = project
     const report = await executeDecision(outbox, decision, filter, { ...made, graceMs, approveOwn })
@@ -150,20 +156,8 @@ export function withOutbox<T>(
   return withWarehouse(config, async (warehouse) => work(await openOutbox(config, project, warehouse), warehouse))
 }
 
-/** The same with retries, for long operations. */
-export function withRetryingOutbox<T>(
-  config: Config,
-  project: ProjectConfig,
-  options: WarehouseRetryOptions,
-  work: (outbox: Outbox, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
-): Promise<T> {
-  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
-    work(await openOutbox(config, project, warehouse), warehouse, warehouseRetry),
-  )
-}
-
-async function openOutbox(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<Outbox> {
-  const outbox = warehouse.outbox(projectId)
+export async function openOutbox(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<Outbox> {
+  const outbox = createOutbox(warehouse.projectDb(projectId))
   if (config.projects.length === 1) await outbox.assignProject()
   return outbox
 }
@@ -182,7 +176,11 @@ export async function estimateSending(
   rows: number,
 ): Promise<SendEstimate> {
   const takesMs: Ms = estimateWritesMs(await readSlotLimits(warehouse, project), ahead + rows)
-  return { ahead, takesMs, worker: (await warehouse.workers.listLive(Date.now())).length > 0 }
+  return { ahead, takesMs, worker: await hasWorker(warehouse) }
+}
+
+export async function hasWorker({ db, retry }: Warehouse): Promise<boolean> {
+  return (await retry.run(() => listLiveWorkers(db, Date.now()))).length > 0
 }
 
 /** The commit may have succeeded, so adding the write-back again could send it twice. */
@@ -200,8 +198,8 @@ function throwUnknownResult(error: unknown): never {
 const toleratedMs: Ms = 5000
 
 /** Null: it does not. */
-export async function findClockNotice({ readClock }: Pick<Warehouse, 'readClock'>): Promise<string | null> {
-  const clock = await readClock()
+export async function findClockNotice({ db, kind, retry }: Warehouse): Promise<string | null> {
+  const clock = await retry.run(() => readClock(db, kind))
   const offBy = Date.now() - clock()
   if (Math.abs(offBy) <= toleratedMs) return null
   const off = `${Math.round(Math.abs(offBy) / 1000)} s ${offBy > 0 ? 'ahead of' : 'behind'}`
@@ -209,19 +207,17 @@ export async function findClockNotice({ readClock }: Pick<Warehouse, 'readClock'
 }
 
 /** As part of the report of a decision. */
-export async function clockNotices(
-  warehouse: Pick<Warehouse, 'readClock'>,
-): Promise<{ readonly notices?: readonly string[] }> {
+export async function clockNotices(warehouse: Warehouse): Promise<{ readonly notices?: readonly string[] }> {
   const notice = await findClockNotice(warehouse)
   return notice === null ? {} : { notices: [notice] }
 }
 
 /** Until when an approval can be taken back, by the clock of the database; null: it cannot any more. */
 export async function findOpenGrace(
-  { readClock }: Pick<Warehouse, 'readClock'>,
+  { db, kind }: Warehouse,
   queued: Pick<OutboxEntry, 'undoUntil'> | undefined,
 ): Promise<string | null> {
-  const clock = await readClock()
+  const clock = await readClock(db, kind)
   const undoUntil = queued?.undoUntil ?? null
   return undoUntil !== null && Date.parse(undoUntil) > clock() ? undoUntil : null
 }

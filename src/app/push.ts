@@ -1,23 +1,28 @@
 /** The `push` use case: opens what it needs and sends one project's queued write-backs until none can be sent. */
+
 import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import { countWithoutProject } from '../maintenance/sql/projects.ts'
 import { countOperations, estimateBatchMs } from '../outbox/core/batches.ts'
 import { operations } from '../outbox/core/operations.ts'
 import type { OperationCounts, Outbox, PushReport, SendProgress, WritebackDeps } from '../outbox/outbox.ts'
 import { circuitNotices, missingScopeNotices, withoutProjectNotices } from '../outbox/send/circuit-breaker.ts'
 import { sendQueued } from '../outbox/send/send-queued.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { BudgetView, SlotLimits } from '../service/core/budget.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
+import { readClock } from '../warehouse/dialect.ts'
+import { noRetry } from '../warehouse/retry.ts'
 import { refreshFacts } from './facts.ts'
+import { openMirror } from './mirror.ts'
 import type { Warehouse } from './open.ts'
-import { findClockNotice, withRetryingOutbox } from './outbox.ts'
-import { type RequestBudgets, readSlotLimits } from './request-budgets.ts'
-import { openSendRecord, type SendRecord } from './send-record.ts'
-import { fatalRunError, reportBudget, type Service, withRequestCounting, withService } from './service.ts'
-import type { WarehouseRetry } from './warehouse-retry.ts'
-import { withRequestBudgets, withWarehouse } from './with-resources.ts'
+import { findClockNotice, openOutbox } from './outbox.ts'
+import { readSlotLimits } from './request-budgets.ts'
+import { openSendRecord } from './send-record.ts'
+import { fatalRunError, reportBudget, type Service, withProject, withRequestCounting } from './service.ts'
+import { withWarehouse } from './with-warehouse.ts'
 
 type PushOptions = {
   readonly signal: AbortSignal
@@ -35,7 +40,9 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   const { signal, log, despiteFailures } = options
   if (project.readOnly) {
     // What is in flight is not sent again, and what is queued stays so.
-    await withWarehouse(config, ({ outbox }) => outbox(project.projectId).revokeSending(readOnlySetting))
+    await withWarehouse(config, ({ projectDb }) =>
+      createOutbox(projectDb(project.projectId)).revokeSending(readOnlySetting),
+    )
     throw new UserError({
       what: `nothing is sent for the project ${project.name}`,
       why: `writing to the service is switched off (${readOnlySetting})`,
@@ -44,8 +51,11 @@ export async function pushProject(config: Config, project: ProjectConfig, option
     })
   }
   const startedAt = Date.now()
-  return withRetryingOutbox(config, project, options, (outbox, warehouse, warehouseRetry) => {
-    const work = async (service: Service, sendRecord: SendRecord): Promise<PushReport> => {
+  return withProject(config, project, options, async (service, warehouse, budgets) => {
+    const outbox = await openOutbox(config, project, warehouse)
+    const sendRecord = openSendRecord(config, project, { warehouse, budgets, log })
+    await sendRecord.requireCurrent()
+    return withRequestCounting(warehouse, project, 'push', service, async () => {
       const clockNotice = await findClockNotice(warehouse)
       if (clockNotice !== null) options.notify?.(clockNotice)
       const total = countOperations(await outbox.countByOperation({ statuses: ['queued', 'sending'] }))
@@ -54,7 +64,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         options.onProgress(toPushProgress(limits, total, progress, Date.now()))
         reportBudget(service, options.onBudget)
       }
-      const deps = sendRecord.guard(await writebackDeps(warehouse, project, service, log, warehouseRetry))
+      const deps = sendRecord.guard(await writebackDeps(warehouse, project, service, log))
       const result = await sendQueued(deps, { maxConcurrentLanes, despiteFailures, onProgress })
       await refreshFacts(warehouse, project, { signal, log })
       if (result.fatalFailure !== null)
@@ -64,7 +74,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
       const notices = [
         ...circuitNotices(result.circuits, projectCommandHint(config.projects, project.name)),
         ...missingScopeNotices(result.denied),
-        ...withoutProjectNotices(await warehouse.projects.countWithoutProject()),
+        ...withoutProjectNotices(await warehouse.retry.run(() => countWithoutProject(warehouse.db))),
       ]
       return {
         project: project.name,
@@ -80,15 +90,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         notices,
         heldLanes: queue.uncertain ?? 0,
       }
-    }
-    const send = async (budgets: RequestBudgets) => {
-      const sendRecord = openSendRecord(config, project, { warehouse, budgets, log })
-      await sendRecord.requireCurrent()
-      return withService(project, budgets.forProject(project), { signal, log }, (service) =>
-        withRequestCounting(warehouse, project, 'push', service, () => work(service, sendRecord)),
-      )
-    }
-    return withRequestBudgets(config, warehouse, log, send, warehouseRetry)
+    })
   })
 }
 
@@ -129,10 +131,9 @@ export async function writebackDeps(
   project: ProjectConfig,
   service: Service,
   log: Logger,
-  warehouseRetry?: WarehouseRetry,
 ): Promise<WritebackDeps> {
   const { client, signal } = service
-  const outbox = warehouse.outbox(project.projectId)
+  const outbox = createOutbox(warehouse.projectDb(project.projectId))
   const { settleSent } = outbox
   // Only this process knows the response, so its outcome is stored again for half a minute while the database restarts, which
   // is idempotent. Commands with warehouse retries wait longer anyway.
@@ -142,9 +143,9 @@ export async function writebackDeps(
     ...project,
     get: client.get,
     send: client.send,
-    outbox: warehouseRetry === undefined ? { ...outbox, settleSent: persistent } : outbox,
-    mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
-    now: await warehouse.readClock(),
+    outbox: warehouse.retry === noRetry ? { ...outbox, settleSent: persistent } : outbox,
+    mirror: openMirror(warehouse, project.projectId, { schema: project.schema }),
+    now: await warehouse.retry.run(() => readClock(warehouse.db, warehouse.kind)),
     random: Math.random,
     signal,
     log,

@@ -3,12 +3,14 @@
 import type { DateRange, Report } from '../analytics/analytics.ts'
 import { chooseReportPeriod } from '../analytics/core/report-period.ts'
 import { buildReport } from '../analytics/report/report.ts'
+import { readReportData } from '../analytics/sql/report-data.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { createOutputFile } from '../export/output-file.ts'
+import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import type { EpochMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Warehouse } from './open.ts'
-import { type DatabaseAddress, withWarehouse } from './with-resources.ts'
+import { type DatabaseAddress, withWarehouse } from './with-warehouse.ts'
 
 type ReportedProject = Pick<ProjectConfig, 'name' | 'projectId'>
 export type ReportConfig = DatabaseAddress & { readonly projects: readonly ReportedProject[] }
@@ -17,7 +19,7 @@ const readOnly = { access: 'read', readOnly: true } as const
 
 /** A warehouse without its configuration: its projects are named by their ids. Throws UserError if there is none. */
 export async function withMirroredProjects(address: DatabaseAddress): Promise<ReportConfig> {
-  const found = await withWarehouse(address, ({ listProjects }) => listProjects(), readOnly)
+  const found = await withWarehouse(address, ({ db }) => listMirroredProjects(db), readOnly)
   if (found.length > 0) return { ...address, projects: found.map(({ id }) => ({ name: id, projectId: id })) }
   const why = 'no project has been read into it yet'
   throw new UserError({ what: 'the warehouse is empty', why, next: 'run `deskmirror sync`', exitCode: 2 })
@@ -31,7 +33,9 @@ export function readReport(
   now: EpochMs,
 ): Promise<Report> {
   const read = async (warehouse: Warehouse) => {
-    const data = await warehouse.reportData(projectId, now, (...days) => chooseReportPeriod(dates, ...days))
+    const data = await readReportData(warehouse.db, warehouse.kind, projectId, now, (...days) =>
+      chooseReportPeriod(dates, ...days),
+    )
     if (data !== null) return buildReport(name, data, now)
     throw new UserError({
       what: `there is nothing to report of ${name}`,

@@ -1,8 +1,11 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProjectConfig } from '../config/config.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import { createProjects } from '../maintenance/sql/projects.ts'
+import { listLiveWorkers } from '../maintenance/sql/workers.ts'
+import { readBehaviours, recordBehaviours } from '../mirror/sql/sync-state.ts'
 import type { Priority } from '../service/core/api-request.ts'
 import type { SlotLimits } from '../service/core/budget.ts'
 import { type BudgetPause, steadyLimits } from '../service/core/estimate.ts'
@@ -10,12 +13,12 @@ import { type BudgetPolicy, changedMargins, decodeMargins, type Margins } from '
 import { type BudgetStore, createMemoryStore, createSharedStore } from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { createUptime } from '../service/rate-limit/uptime.ts'
-import type { MinuteRequests } from '../service/sql/request-counts.ts'
+import { createBudgetRecords } from '../service/sql/budget-records.ts'
+import { createBudgetHistory, type MinuteRequests } from '../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import type { Warehouse } from './open.ts'
-import type { WarehouseRetry } from './warehouse-retry.ts'
+import { openWarehouse, type Warehouse } from './open.ts'
 
 /** Most commands need no Redis, whose client takes a while to load. */
 const loadRedisRecords = async () => (await import('../service/rate-limit/redis-record.ts')).openRedisRecords
@@ -24,14 +27,9 @@ export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
 /**
  * `warehouse` null: there is none yet, so no process to share with. Throws UserError if the URL of Redis is not valid,
- * or if a worker keeps its budgets elsewhere. `warehouseRetry`: for budgets in a warehouse that may be away.
+ * or if a worker keeps its budgets elsewhere.
  */
-export async function openRequestBudgets(
-  queueUrl: string,
-  warehouse: Warehouse | null,
-  log: Logger,
-  warehouseRetry?: WarehouseRetry,
-) {
+export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse | null, log: Logger) {
   const inRedis = /^rediss?:/.test(queueUrl)
   if (warehouse !== null) await assertSameBudgetStore(inRedis, warehouse)
   const redis = inRedis
@@ -41,20 +39,24 @@ export async function openRequestBudgets(
   const watchedBudgets = new Set<string>()
   // One for all budgets, as each reads the system's once a second.
   const uptime = createUptime()
-  const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.budgetHistory)
+  const recorder = warehouse === null ? null : createBudgetRecorder(createBudgetHistory(warehouse.db))
+  const records = warehouse === null ? null : createBudgetRecords(warehouse.pool)
   let isClosed = false
   const openedBudgets = new Map<string, { readonly policy: string; readonly budget: RequestBudget }>()
 
   const open = (project: ProjectConfig, name: string): RequestBudget => {
     const { projectId } = project
     const policy = policyOf(project)
-    const record = redis?.record(name) ?? warehouse?.budgetRecord(name)
-    const keyUse = warehouse?.keyUse(name)
-    if (record === undefined || keyUse === undefined)
+    if (warehouse === null || records === null)
       return createRequestBudget(createMemoryStore(policy), randomUUID(), uptime)
+    const keyUse = records.keyUse(name)
+    const projectDb = warehouse.projectDb(projectId)
+    const record = redis?.record(name) ?? records.record(name)
     const onClosed = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
-      warehouse?.projects.recordBudgetLoss(projectId, why, Date.now()).catch(() => {})
+      createProjects(warehouse.db)
+        .recordBudgetLoss(projectId, why, Date.now())
+        .catch(() => {})
       if (watchedBudgets.has(name)) return
       watchedBudgets.add(name)
       const from = Date.now()
@@ -63,20 +65,18 @@ export async function openRequestBudgets(
         recorder?.recordPause(projectId, { kind: 'closed', from, to: Date.now() })
       })
     }
-    const behaviours = warehouse?.behaviours(projectId)
-    const readMargins = async () => decodeMargins((await behaviours?.read()) ?? new Map())
+    const readMargins = async () => decodeMargins(await warehouse.retry.run(() => readBehaviours(projectDb)))
     const onMargins = (before: Margins, now: Margins) => {
       const changed = changedMargins(policy, before, now)
       if (changed.length === 0) return
       for (const { name, value } of changed)
         log.info({ event: 'behaviour.learned', project: project.name, name, value })
       // The budget's record keeps it, too.
-      behaviours?.record(changed).catch(() => {})
+      recordBehaviours(projectDb, changed).catch(() => {})
     }
     const store = createSharedStore({ policy, record, keyUse, onClosed, readMargins, onMargins, monotonic: uptime })
     // A slot whose grant did not reach us expires by itself.
-    const acquire: BudgetStore['acquire'] = (...args) =>
-      warehouseRetry?.run(() => store.acquire(...args)) ?? store.acquire(...args)
+    const acquire: BudgetStore['acquire'] = (...args) => warehouse.retry.run(() => store.acquire(...args))
     const budget = createRequestBudget({ ...store, acquire }, randomUUID(), uptime)
     return budget
   }
@@ -105,7 +105,36 @@ export async function openRequestBudgets(
       await Promise.all([...openedBudgets.values()].map(({ budget }) => budget.flush()))
       redis?.close()
       await recorder?.close()
+      await records?.close()
     },
+  }
+}
+
+/** For commands that need no mirror: there may be none yet. */
+export async function withRequestBudgetsOnly<T>(
+  config: Config,
+  log: Logger,
+  work: (budgets: RequestBudgets) => Promise<T>,
+): Promise<T> {
+  const warehouse = await openWarehouse(config.databaseUrl, { access: 'read' }).catch(() => null)
+  try {
+    return await withRequestBudgets(config, warehouse, log, work)
+  } finally {
+    await warehouse?.close()
+  }
+}
+
+export async function withRequestBudgets<T>(
+  { queueUrl }: Config,
+  warehouse: Warehouse | null,
+  log: Logger,
+  work: (budgets: RequestBudgets) => Promise<T>,
+): Promise<T> {
+  const budgets = await openRequestBudgets(queueUrl, warehouse, log)
+  try {
+    return await work(budgets)
+  } finally {
+    await budgets.close()
   }
 }
 
@@ -115,7 +144,9 @@ function policyOf({ rate, writeRate, reserve, rateMargin }: ProjectConfig): Budg
 
 /** Two budgets for one key would each allow the whole rate. */
 async function assertSameBudgetStore(inRedis: boolean, warehouse: Warehouse): Promise<void> {
-  const other = (await warehouse.workers.listLive(Date.now())).find(({ queue }) => (queue === 'redis') !== inRedis)
+  const other = (await warehouse.retry.run(() => listLiveWorkers(warehouse.db, Date.now()))).find(
+    ({ queue }) => (queue === 'redis') !== inRedis,
+  )
   if (other === undefined) return
   throw new UserError({
     what: 'cannot share the request budget with the running worker',
@@ -154,7 +185,7 @@ const minuteMs: Ms = 60_000
 type Count = { requests: number; throttled: number }
 
 /** What cannot be written is dropped: no work depends on it. */
-function createBudgetRecorder(budgetHistory: Warehouse['budgetHistory'], now: () => EpochMs = Date.now) {
+function createBudgetRecorder(budgetHistory: ReturnType<typeof createBudgetHistory>, now: () => EpochMs = Date.now) {
   const counts = new Map<string, MinuteRequests & Count>()
   const countOf = (project: ProjectId, priority: Priority): Count => {
     const minute = Math.floor(now() / minuteMs) * minuteMs
@@ -206,5 +237,8 @@ function createBudgetRecorder(budgetHistory: Warehouse['budgetHistory'], now: ()
 type BudgetedProject = BudgetPolicy & { readonly projectId: ProjectId }
 
 export async function readSlotLimits(warehouse: Warehouse, project: BudgetedProject): Promise<SlotLimits> {
-  return steadyLimits(project, decodeMargins(await warehouse.behaviours(project.projectId).read()))
+  return steadyLimits(
+    project,
+    decodeMargins(await warehouse.retry.run(() => readBehaviours(warehouse.projectDb(project.projectId)))),
+  )
 }

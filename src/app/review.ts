@@ -1,4 +1,5 @@
 /** Opens what a review needs, and reviews a file before it is queued, or a batch; on request against the service, too. */
+
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { approvable, requireBatch } from '../outbox/decide.ts'
@@ -13,14 +14,15 @@ import type {
 } from '../outbox/outbox.ts'
 import { checkSource } from '../outbox/review/check-rows.ts'
 import { batchSource, importSource, reviewSource } from '../outbox/review/review-rows.ts'
+import { createOutbox, withOutboxSnapshot } from '../outbox/sql/outbox.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { EpochMs } from '../values/time.ts'
 import type { Warehouse } from './open.ts'
 import { withOutbox } from './outbox.ts'
 import { writebackDeps } from './push.ts'
+import { withRequestBudgets } from './request-budgets.ts'
 import { fatalRunError, reportBudget, withRequestCounting, withService } from './service.ts'
-import { withRequestBudgets } from './with-resources.ts'
 
 /** A check with the service. */
 type CheckRequest = {
@@ -52,7 +54,7 @@ export async function reviewImportFile(
 ): Promise<ReviewReport> {
   const source = importSource(() => readImportLines(file), expiresAt)
   const requests = await askService(config, project, warehouse, source, check)
-  const reader = warehouse.outbox(project.projectId)
+  const reader = createOutbox(warehouse.projectDb(project.projectId))
   return { review: await reviewSource(source, { reader, now }, onReviews), requests }
 }
 
@@ -65,9 +67,9 @@ export function reviewQueuedBatch(
 ): Promise<ReviewReport & { readonly drafts: SelectionDigest }> {
   const { projectId } = project
   return withOutbox(config, project, async (_, warehouse) => {
-    const checked = batchSource(warehouse.outbox(projectId), batch)
+    const checked = batchSource(createOutbox(warehouse.projectDb(projectId)), batch)
     const requests = await askService(config, project, warehouse, checked, check)
-    return warehouse.outboxSnapshot(projectId, async (reader) => {
+    return withOutboxSnapshot(warehouse.projectDb(projectId), async (reader) => {
       const review = await reviewSource(batchSource(reader, batch), { reader, now }, onReviews)
       return { review, drafts: await reader.digestOf({ batch, statuses: approvable }), requests }
     })
@@ -84,7 +86,7 @@ async function askService(
 ): Promise<number> {
   if (check === null || check.limit === 0) return 0
   const { limit, signal, log, onProgress, onBudget } = check
-  const reader = warehouse.outbox(project.projectId)
+  const reader = createOutbox(warehouse.projectDb(project.projectId))
   return withRequestBudgets(config, warehouse, log, (budgets) =>
     withService({ ...project, readOnly: true }, budgets.forProject(project), { signal, log }, async (service) => {
       const onChecked = (rows: number) => {

@@ -2,12 +2,14 @@
  * Notices that the warehouse went back in time, as after a restored backup: how often it has sent is also kept outside of it,
  * in Redis if the queue is there, and in a file. Then nothing is sent until a person has said how to go on.
  */
+
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { thereAlready } from '../outbox/core/review-guards.ts'
 import type { Outbox, WritebackDeps } from '../outbox/outbox.ts'
+import { createSends } from '../outbox/sql/sends.ts'
 import type { ProjectId } from '../values/project.ts'
 import { errorText } from '../values/system-error-text.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
@@ -23,7 +25,7 @@ export function openSendRecord(
   project: ProjectConfig,
   { warehouse, budgets, log }: { warehouse: Warehouse; budgets: Pick<RequestBudgets, 'numbers'>; log: Logger },
 ) {
-  const sends = warehouse.sends(project.projectId)
+  const sends = createSends(warehouse.projectDb(project.projectId))
   const location = parseDatabaseUrl(config.databaseUrl)
   // Next to the SQLite file, else in the working folder.
   const isBeside = location.kind === 'sqlite'

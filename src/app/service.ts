@@ -1,7 +1,7 @@
 /** The service for one project: a client with the project's key, on the key's shared request budget. */
 
 import { randomUUID } from 'node:crypto'
-import type { ProjectConfig } from '../config/config.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { type Client, createClient } from '../service/client.ts'
 import {
@@ -14,10 +14,14 @@ import type { Priority } from '../service/core/api-request.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { Connections } from '../service/exchange.ts'
 import type { RequestBudget } from '../service/rate-limit/request-budget.ts'
-import type { RequestPurpose } from '../service/sql/request-counts.ts'
+import { type RequestPurpose, recordRequests } from '../service/sql/request-counts.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import type { WarehouseOptions } from '../warehouse/open-database.ts'
+import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
 import type { Warehouse } from './open.ts'
+import { type RequestBudgets, withRequestBudgets } from './request-budgets.ts'
+import { withWarehouseRetries } from './with-warehouse.ts'
 
 export type Service = {
   readonly client: Client
@@ -81,6 +85,31 @@ export async function withService<T>(
   }
 }
 
+type LongWorkOptions = Pick<ServiceOptions, 'signal' | 'log'> & WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>
+
+/** Opens what long work with the service needs. The warehouse may be away for a while. */
+export function withBudgets<T>(
+  config: Config,
+  options: LongWorkOptions,
+  work: (warehouse: Warehouse, budgets: RequestBudgets) => Promise<T>,
+): Promise<T> {
+  return withWarehouseRetries(config, options, (warehouse) =>
+    withRequestBudgets(config, warehouse, options.log, (budgets) => work(warehouse, budgets)),
+  )
+}
+
+/** The same, connected to the service. */
+export function withProject<T>(
+  config: Config,
+  project: ProjectConfig,
+  { signal, log, ...options }: LongWorkOptions,
+  work: (service: Service, warehouse: Warehouse, budgets: RequestBudgets) => Promise<T>,
+): Promise<T> {
+  return withBudgets(config, { signal, log, ...options }, (warehouse, budgets) =>
+    withService(project, budgets.forProject(project), { signal, log }, (service) => work(service, warehouse, budgets)),
+  )
+}
+
 /** Reports nothing while the budget cannot be read. */
 export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView) => void): void {
   budget.view().then(onBudget, () => {})
@@ -113,7 +142,7 @@ const recordEveryMs: Ms = 2000
 
 /** A count that cannot be written is skipped: no work depends on it. */
 export async function withRequestCounting<T>(
-  warehouse: Pick<Warehouse, 'recordRequests'>,
+  warehouse: Pick<Warehouse, 'db'>,
   { projectId }: Pick<ProjectConfig, 'projectId'>,
   purpose: RequestPurpose,
   { client }: Service,
@@ -126,7 +155,7 @@ export async function withRequestCounting<T>(
     const requests = client.requestCount()
     if (requests === recorded) return
     recorded = requests
-    await warehouse.recordRequests(source, requests, Date.now()).catch(() => {})
+    await recordRequests(warehouse.db, source, requests, Date.now()).catch(() => {})
   }
   const writeNext = () => {
     lastWrite = lastWrite.then(write)

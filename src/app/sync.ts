@@ -1,9 +1,13 @@
 /** Runs `sync`: over streams of one project, under their locks, on its budget. A worker runs one for each time slice. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import { listGaps } from '../maintenance/sql/status.ts'
 import type { LockResult, SyncMode, SyncProgress, SyncReport, SyncResult } from '../mirror/mirror.ts'
+import { rememberRowCounts } from '../mirror/sql/row-counts.ts'
+import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { confirmZone, rememberConfirmedZone, unconfirmedZoneReason } from '../mirror/sync/rollup-days.ts'
 import { runSync } from '../mirror/sync/sync.ts'
 import type { BudgetView } from '../service/core/budget.ts'
@@ -11,10 +15,10 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import { withFreshFacts } from './facts.ts'
+import { openMirror } from './mirror.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { fatalRunError, reportBudget, type Service, type ServiceOptions, withService } from './service.ts'
-import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
+import { fatalRunError, reportBudget, type Service, type ServiceOptions, withBudgets, withService } from './service.ts'
 
 export type SyncOptions = {
   readonly mode: SyncMode
@@ -36,22 +40,18 @@ export type SyncOptions = {
 export async function syncProject(config: Config, project: ProjectConfig, options: SyncOptions): Promise<SyncReport> {
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
-  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) => {
+  return withBudgets(config, options, async (warehouse, budgets) => {
     if (streams.includes('analytics')) await confirmTimeZone(warehouse, project, options.changeTimeZone === true)
-    const syncOnBudget = async (budgets: RequestBudgets) =>
-      runSyncUnderLock(await acquireLocks(warehouse, project, options), warehouse, budgets, project, {
-        mode,
-        streams,
-        signal,
-        onProgress: (progress, service) => {
-          options.onProgress(progress)
-          reportBudget(service, options.onBudget)
-        },
-        log,
-      })
-    const { run, requests } = await withRequestBudgets(config, warehouse, log, syncOnBudget, warehouseRetry)
+    const lock = await acquireLocks(warehouse, project, options)
+    const onProgress = (progress: SyncProgress, service: Service) => {
+      options.onProgress(progress)
+      reportBudget(service, options.onBudget)
+    }
+    const { run, requests } = await runSyncUnderLock(lock, warehouse, budgets, project, {
+      ...{ mode, streams, signal, log, onProgress },
+    })
     if (run.fatalFailure !== null) throw fatalRunError(project, run.fatalFailure)
-    const gaps = await warehouse.listGaps(project.projectId)
+    const gaps = await warehouse.retry.run(() => listGaps(warehouse.db, project.projectId))
     const sum = (of: 'rows' | 'changed') => run.reports.reduce((total, report) => total + report[of], 0)
     return {
       project: project.name,
@@ -69,7 +69,7 @@ export async function syncProject(config: Config, project: ProjectConfig, option
 }
 
 async function confirmTimeZone(warehouse: Warehouse, project: ProjectConfig, isConfirmed: boolean): Promise<void> {
-  const mirror = warehouse.mirror(project.projectId)
+  const mirror = openMirror(warehouse, project.projectId)
   const why = await unconfirmedZoneReason(mirror, project.timeZone)
   if (why === null) return
   if (isConfirmed) return rememberConfirmedZone(mirror, project.timeZone)
@@ -86,7 +86,7 @@ export async function acquireLocks(
   project: ProjectConfig,
   options: Pick<SyncOptions, 'streams' | 'wait' | 'signal' | 'log'>,
 ): Promise<AcquiredLock> {
-  const all = await warehouse.lockStreams(project.projectId, options.streams, Date.now())
+  const all = await acquireStreamLocks(warehouse.projectDb(project.projectId), options.streams, Date.now())
   if (all.held) return all
   if (!options.wait) throw lockedError(project, all)
   const { holder, since } = all
@@ -94,7 +94,7 @@ export async function acquireLocks(
   const acquired: AcquiredLock[] = []
   const waitForLock = async (stream: StreamName): Promise<AcquiredLock> => {
     for (;;) {
-      const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
+      const lock = await acquireStreamLocks(warehouse.projectDb(project.projectId), [stream], Date.now())
       if (lock.held) return lock
       if (options.signal.aborted) throw lockedError(project, lock)
       await combineLocks(acquired).heartbeat(Date.now())
@@ -167,7 +167,7 @@ export async function runSyncUnderLock(
           mirrored: new Set(project.streams),
           lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
           get: service.client.get,
-          mirror: warehouse.mirror(project.projectId, { schema: project.schema, lockToken: lock.token }),
+          mirror: openMirror(warehouse, project.projectId, { schema: project.schema, lockToken: lock.token }),
           requestCount: service.client.requestCount,
           now: Date.now,
           signal: service.signal,
@@ -179,7 +179,8 @@ export async function runSyncUnderLock(
       const factsOptions = { signal: service.signal, log, ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }) }
       const run = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
       const changed = new Map(run.reports.map((report) => [report.stream, report.changed]))
-      await warehouse.rememberRowCounts(project.projectId, changed, Date.now())
+      const projectDb = warehouse.projectDb(project.projectId)
+      await warehouse.retry.run(() => rememberRowCounts(projectDb, changed, Date.now()))
       return { run, requests: service.client.requestCount(), isLockLost }
     } finally {
       stopHeartbeat()

@@ -5,8 +5,8 @@ import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-
 import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../service/widget-token.ts'
 import { candidateWidgetUrls } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
+import { withRequestBudgetsOnly } from './request-budgets.ts'
 import { type ServiceOptions, withService } from './service.ts'
-import { withRequestBudgetsOnly } from './with-resources.ts'
 
 type TokenFailure = Exclude<ApiFailure, { kind: 'aborted' }>
 

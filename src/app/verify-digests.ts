@@ -1,9 +1,11 @@
 /** Runs `verify --json`, which also counts the rows of the mirror by day, and `verify --against`, which counts them again. */
+
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../export/export.ts'
+import { withSnapshot } from '../export/sql/snapshot.ts'
 import { compareDigests, createDayDigests, dayOf, digestOfDays, digestOfMirror } from '../mirror/core/day-digests.ts'
 import type { CountedStream, DigestComparison, MirrorCount, VerifyDocument } from '../mirror/mirror.ts'
 import { identityColumns } from '../mirror/sql/stream-tables.ts'
@@ -13,7 +15,7 @@ import { systemErrorText } from '../values/system-error-text.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { type VerifyOptions, verifyProject } from './verify.ts'
-import { withWarehouse } from './with-resources.ts'
+import { withWarehouse } from './with-warehouse.ts'
 
 /** `now`: the clock of the command. */
 type CountOptions = Pick<VerifyOptions, 'streams' | 'signal'> & {
@@ -78,7 +80,10 @@ async function countMirror(
     onProgress?.({ stream, state: 'running', rows, changed: 0, requests: 0, left: null })
   const counted = await withWarehouse(
     config,
-    (warehouse) => warehouse.withSnapshot((snapshot) => readDigests({ snapshot, projectId, streams, signal, onRows })),
+    (warehouse) =>
+      withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
+        readDigests({ snapshot, projectId, streams, signal, onRows }),
+      ),
     { access: 'read', readOnly: true },
   )
   return { countedAt, digest: digestOfMirror(projectId, counted), streams: counted }

@@ -5,13 +5,13 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { clockOffsetCursor } from '../mirror/core/mirror.ts'
 import type { Mirror, SyncProgress, VerifyReport } from '../mirror/mirror.ts'
+import { createAuditStore } from '../mirror/sql/audits.ts'
 import { runVerify } from '../mirror/verify/verify.ts'
 import { runVerifySample } from '../mirror/verify/verify-sample.ts'
 import { presentTime } from '../values/cursor-limit.ts'
 import type { EpochSeconds } from '../values/time.ts'
-import type { RequestBudgets } from './request-budgets.ts'
-import { type Service, withService } from './service.ts'
-import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
+import { openMirror } from './mirror.ts'
+import { withProject } from './service.ts'
 
 export type VerifyOptions = {
   readonly streams: readonly StreamName[]
@@ -27,21 +27,17 @@ export type VerifyOptions = {
 }
 
 export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
-  const { sampleSize, signal, log } = options
-  return withWarehouseRetries(config, { ...options, access: 'read' }, (warehouse, warehouseRetry) => {
-    const compare = async ({ client }: Service) => {
-      const mirror = warehouse.mirror(project.projectId)
-      const present = await readPresentTime(mirror)
-      const deps = { ...project, ...options, streams: new Set(options.streams), present, get: client.get, mirror }
-      const drawn = { store: warehouse.audits(project.projectId), random: Math.random, now: Date.now }
-      const result = await (sampleSize === undefined
-        ? runVerify(deps)
-        : runVerifySample({ ...deps, ...drawn, sampleSize }))
-      return { project: project.name, ...result, requests: client.requestCount() }
-    }
-    const compareThroughService = (budgets: RequestBudgets) =>
-      withService(project, budgets.forProject(project), { signal, log }, compare)
-    return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
+  const { sampleSize } = options
+  return withProject(config, project, { ...options, access: 'read' }, async ({ client }, warehouse) => {
+    const mirror = openMirror(warehouse, project.projectId)
+    const present = await readPresentTime(mirror)
+    const deps = { ...project, ...options, streams: new Set(options.streams), present, get: client.get, mirror }
+    const store = createAuditStore(warehouse.projectDb(project.projectId))
+    const drawn = { store, random: Math.random, now: Date.now }
+    const result = await (sampleSize === undefined
+      ? runVerify(deps)
+      : runVerifySample({ ...deps, ...drawn, sampleSize }))
+    return { project: project.name, ...result, requests: client.requestCount() }
   })
 }
 

@@ -1,4 +1,5 @@
 /** The decisions of the console: what they are about, and that they are made with the functions of the command line. */
+
 import { decideBatch, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
@@ -15,6 +16,7 @@ import type {
   ReviewOutcome,
   SelectionMismatch,
 } from '../outbox/outbox.ts'
+import { withOutboxSnapshot } from '../outbox/sql/outbox.ts'
 import { decodeSegment } from '../values/address.ts'
 import type { ConsoleProject } from './project.ts'
 import type { Reviews } from './reviews.ts'
@@ -71,7 +73,7 @@ export type Selection = Awaited<ReturnType<typeof readSelection>>
 
 /** What a decision is about: the first rows, and the digest that names all of them. */
 export function readSelection(warehouse: Warehouse, project: ConsoleProject, filter: OutboxFilter, limit: number) {
-  return warehouse.outboxSnapshot(project.projectId, async (outbox) => {
+  return withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
     const { entries, named } = await outbox.readSelection(filter, limit)
     const counts: Partial<Record<Operation, number>> = {}
     for (const { operation, count } of await outbox.countByOperation(filter))

@@ -1,8 +1,10 @@
 /** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
+
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { openWarehouse, type Warehouse } from '../app/open.ts'
-import type { DatabaseAddress } from '../app/with-resources.ts'
+import type { DatabaseAddress } from '../app/with-warehouse.ts'
 import { rememberResults } from '../http/remember-results.ts'
+import { createWorkers } from '../maintenance/sql/workers.ts'
 import { readBudget } from '../service/sql/request-counts.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { scheduleOf } from './core/stream-state.ts'
@@ -51,7 +53,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
     const [warehouse] = await Promise.all([brief.warehouse(), longDb(project)])
     const counting = counts.soon(project.projectId, project, countsWaitMs)
-    const workers = (await warehouse.workers.listLive(now())).length
+    const workers = (await createWorkers(warehouse.db).listLive(now())).length
     const stored = await readStreams(warehouse.projectDb(project.projectId), project.streams, now())
     const known = await counting
     const streams = stored.map((row) => ({

@@ -1,11 +1,14 @@
 /** Reviews of batches that have not left, which take longer than a page may: one for all who ask for the same. */
+
 import type { Warehouse } from '../app/open.ts'
 import { createTurns, rememberResults } from '../http/remember-results.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
 import type { CheckedReview, ReviewOutcome } from '../outbox/outbox.ts'
 import { batchSource, reviewSource } from '../outbox/review/review-rows.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
 import { formatCount } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
+import { readClock } from '../warehouse/dialect.ts'
 import type { ConsoleProject } from './project.ts'
 
 export type Reviews = ReturnType<typeof createReviews>
@@ -82,8 +85,8 @@ async function review(
   signal: AbortSignal,
   onReview: (review: CheckedReview) => void,
 ) {
-  const outbox = warehouse.outbox(project.projectId)
-  const clock = await warehouse.readClock()
+  const outbox = createOutbox(warehouse.projectDb(project.projectId))
+  const clock = await readClock(warehouse.db, warehouse.kind)
   const listBatch: typeof outbox.listBatch = async (...page) => {
     signal.throwIfAborted()
     return outbox.listBatch(...page)

@@ -1,15 +1,17 @@
 /** Links that sign in at a console once, for people without a token. */
+
 import { randomBytes } from 'node:crypto'
-import type { Warehouse } from '../app/open.ts'
-import { withWarehouse } from '../app/with-resources.ts'
+import { withWarehouse } from '../app/with-warehouse.ts'
 import type { Config } from '../config/config.ts'
+import type { AuditLog } from '../outbox/outbox.ts'
+import { createAuditLog } from '../outbox/sql/audit-log.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 
 const validMs: Ms = 15 * 60_000
 
 /** `address`: like `http://127.0.0.1:8484`. */
 export async function createConsoleLink(
-  { storeLink }: Pick<Warehouse['auditLog'], 'storeLink'>,
+  { storeLink }: Pick<AuditLog, 'storeLink'>,
   address: string,
   now: EpochMs,
 ): Promise<string> {
@@ -22,7 +24,7 @@ export async function createConsoleLink(
 export async function createWorkerLink(config: Config, http: NonNullable<Config['http']>, now: EpochMs) {
   const host = http.host.includes(':') ? `[${http.host}]` : http.host
   const address = `http://${host}:${http.port}`
-  const link = await withWarehouse(config, ({ auditLog }) => createConsoleLink(auditLog, address, now))
+  const link = await withWarehouse(config, ({ db }) => createConsoleLink(createAuditLog(db), address, now))
   return { link, address, answers: await isWorkerAt(address) }
 }
 

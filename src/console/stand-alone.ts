@@ -1,9 +1,12 @@
 /** Serves the console of one warehouse on this machine. Nothing is written to it, so who signed in is in the log only. */
-import type { DatabaseAddress } from '../app/with-resources.ts'
+
+import type { DatabaseAddress } from '../app/with-warehouse.ts'
 import type { Config } from '../config/config.ts'
 import { createAttempts } from '../http/auth.ts'
 import { openHttpServer } from '../http/server.ts'
 import type { Logger } from '../log.ts'
+import { listMirroredProjects } from '../maintenance/sql/projects.ts'
+import { createAuditLog } from '../outbox/sql/audit-log.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { type ConsoleProject, unconfiguredProject } from './project.ts'
 import { openConsoleReads } from './reads.ts'
@@ -25,14 +28,14 @@ export async function serveStandAlone({ config, port, log, now, ...address }: St
   const warehouse = await reads.warehouse()
   const configured: readonly ConsoleProject[] = config?.projects ?? []
   const projects = async () => {
-    const known = await warehouse.listProjects()
+    const known = await listMirroredProjects(warehouse.db)
     const others = known.filter(({ id }) => !configured.some(({ projectId }) => projectId === id))
     return [...configured, ...others.map(({ id, timeZone }) => unconfiguredProject(id, timeZone))]
   }
   const store = storeInMemory()
   const plugin = consolePlugin({
     ...{ reads, projects, log, now, attempts: createAttempts(), isReadOnly: true },
-    store: { ...store, append: async () => {}, list: warehouse.auditLog.list },
+    store: { ...store, append: async () => {}, list: createAuditLog(warehouse.db).list },
     config: () => null,
     access: { people: () => [], httpToken: null },
   })

@@ -14,8 +14,15 @@ export {
 export type { StatusReport } from './core/reports.ts'
 export { createErasure, type ErasedRows } from './sql/erase.ts'
 export { noSyncState, type ProjectHealth } from './sql/health.ts'
-export { createProjects, listMirroredProjects, readProjectIncidents } from './sql/projects.ts'
+export { countWithoutProject, createProjects, listMirroredProjects, readProjectIncidents } from './sql/projects.ts'
 export { deleteExpired } from './sql/retention.ts'
 export { countBlockedLanes, countWritebacks, listGaps, readBehaviours, readStatus } from './sql/status.ts'
 export { createStreamStates, type ProjectRuns } from './sql/stream-states.ts'
-export { createJobFailures, createWorkers, type JobFailureRepository, listFailures } from './sql/workers.ts'
+export {
+  clearJobFailure,
+  createWorkers,
+  listFailures,
+  listLiveWorkers,
+  readInstallationId,
+  recordJobFailure,
+} from './sql/workers.ts'

@@ -5,12 +5,15 @@ import type { ProjectId } from '../values/project.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Db } from './connection-pool.ts'
 import { typedParameter } from './dialect.ts'
+import { noRetry, type WarehouseRetry } from './retry.ts'
 
 export type ProjectDb = {
   /** In a transaction: the transaction. */
   readonly db: Db
   readonly kind: DatabaseKind
   readonly project: ProjectId
+  /** For what long work needs, and may be repeated. Between the rate limit and a send nothing may wait. */
+  readonly retry: WarehouseRetry
   /** In a durable transaction, that of the database; otherwise this machine's. */
   readonly clock: () => EpochMs
   /** A parameter of a column's type. */
@@ -21,9 +24,9 @@ export function createProjectDb(
   db: Db,
   kind: DatabaseKind,
   project: ProjectId,
-  clock: () => EpochMs = Date.now,
+  retry: WarehouseRetry = noRetry,
 ): ProjectDb {
-  return { db, kind, project, clock, typed: (type, value) => typedParameter(kind, type, value) }
+  return { db, kind, project, retry, clock: Date.now, typed: (type, value) => typedParameter(kind, type, value) }
 }
 
 /** A parameter with a time; without `ms`, now. */

@@ -6,17 +6,19 @@
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
 import { failedSync, isExpired } from '../maintenance/core/job-failure.ts'
-import type { FailingJob, JobFailure, JobFailureRepository, JobIdentity } from '../maintenance/maintenance.ts'
+import type { FailingJob, JobFailure, JobIdentity } from '../maintenance/maintenance.ts'
+import { clearJobFailure, listFailures, recordJobFailure } from '../maintenance/sql/workers.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { errorText } from '../values/system-error-text.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import type { Db } from '../warehouse/connection-pool.ts'
 import { WarehouseError } from '../warehouse/explain-error.ts'
 
 export type JobFailures = ReturnType<typeof createJobFailures>
 
 type JobFailuresDeps = {
-  readonly jobFailures: JobFailureRepository
+  readonly db: Db
   readonly projects: () => readonly { readonly name: ProjectName; readonly projectId: ProjectId }[]
   readonly log: Logger
   readonly metrics: Pick<Metrics, 'countJobFailure'>
@@ -40,7 +42,7 @@ const maxTracked = 500
 const successKeptMs: Ms = 15 * 60_000
 
 export function createJobFailures(deps: JobFailuresDeps) {
-  const { jobFailures, projects, log, metrics, now = Date.now, onFileLost = () => {} } = deps
+  const { db, projects, log, metrics, now = Date.now, onFileLost = () => {} } = deps
   const failing = new Map<string, FailingEntry>()
   /** When each job succeeded last. Another worker may have stored an earlier failure of it, or store it later. */
   const succeededAt = new Map<string, EpochMs>()
@@ -49,7 +51,7 @@ export function createJobFailures(deps: JobFailuresDeps) {
   const updateOutage = () => outage.update(isUnusable())
 
   const storeEntry = async (key: string, failure: JobFailure): Promise<void> => {
-    const isStored = await jobFailures.record(failure).then(
+    const isStored = await recordJobFailure(db, failure).then(
       () => true,
       () => false,
     )
@@ -59,7 +61,7 @@ export function createJobFailures(deps: JobFailuresDeps) {
   /** If it fails, the next refresh finds the row again. */
   const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
     failing.delete(key)
-    await jobFailures.clear(failure).catch(() => {})
+    await clearJobFailure(db, failure).catch(() => {})
   }
   /** The warehouse has answered since `askedAt`. */
   const forgetRefuted = (askedAt: EpochMs) => {
@@ -121,7 +123,7 @@ export function createJobFailures(deps: JobFailuresDeps) {
     refresh: async (): Promise<void> => {
       const stored = [...failing].filter(([, entry]) => entry.isStored).map(([key]) => key)
       const askedAt = now()
-      const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
+      const rows = new Map((await listFailures(db)).map((failure) => [failureKey(failure), failure]))
       outage.responded()
       forgetRefuted(askedAt)
       for (const key of stored) if (!rows.has(key)) failing.delete(key)

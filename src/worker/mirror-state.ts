@@ -1,20 +1,31 @@
 /** What a worker asks the warehouse about its projects, and how it keeps the warehouse small. */
+
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../schema/stream-specs.ts'
+import { openMirror } from '../app/mirror.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
 import { noSyncState } from '../maintenance/sql/health.ts'
+import { createProjects } from '../maintenance/sql/projects.ts'
+import { deleteExpired } from '../maintenance/sql/retention.ts'
+import { createStreamStates } from '../maintenance/sql/stream-states.ts'
+import { deleteAudits } from '../mirror/sql/audits.ts'
+import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
+import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
 import { findRollupHistory } from '../mirror/sync/rollup-days.ts'
-import type { EpochMs, Ms } from '../values/time.ts'
+import { createBudgetHistory } from '../service/sql/request-counts.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
+import { analyzeAllTables } from '../warehouse/statistics.ts'
 import type { WorkerResources } from './resources.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 /** Mirrored child streams of the project that have pending children now. The others are marked as completely read. */
 export async function markSyncedAndListPending(
-  { warehouse: { streamStates } }: WorkerResources,
+  { warehouse }: WorkerResources,
   { projectId, streams }: ProjectConfig,
 ): Promise<readonly ChildStreamName[]> {
+  const streamStates = createStreamStates(warehouse.db)
   const mirrored = childStreamNames.filter((stream) => streams.includes(stream))
   const pending = await streamStates.pendingChildStreams(projectId, Date.now())
   const synced = mirrored.filter((stream) => !pending.includes(stream))
@@ -23,17 +34,17 @@ export async function markSyncedAndListPending(
 }
 
 /** When each stream was last read completely, by the project's id; 0 = never, because the key lacks its scope. */
-export async function readLastCompletions({ streamStates }: Warehouse) {
+export async function readLastCompletions({ db }: Warehouse) {
   const completionTimes = (of: ReadonlyMap<StreamName, { at: EpochMs | null; skipped: boolean }>) =>
     new Map([...of].flatMap(([stream, { at, skipped }]) => ((at ?? skipped) ? [[stream, at ?? 0] as const] : [])))
-  return new Map([...(await streamStates.readAll())].map(([project, of]) => [project, completionTimes(of)]))
+  return new Map([...(await createStreamStates(db).readAll())].map(([project, of]) => [project, completionTimes(of)]))
 }
 
 /** Whether rollups are missing at the beginning, or have another time zone than configured. Reads the warehouse only. */
 export async function areRollupsBehind({ warehouse }: WorkerResources, project: ProjectConfig): Promise<boolean> {
   const { projectId, streams, startDate, timeZone, schedules } = project
   if (!streams.includes('analytics') || schedules.analytics.kind === 'off') return false
-  const mirror = warehouse.mirror(projectId)
+  const mirror = openMirror(warehouse, projectId)
   if ((await mirror.readStreamStatuses(['analytics'])).get('analytics') === 'skipped') return false
   const history = await findRollupHistory({ mirror, mirrored: new Set(streams), startDate })
   if (history.kind === 'waiting') return false
@@ -51,9 +62,9 @@ export async function readMirrorHealth(
   intervalOf: (project: ProjectConfig, stream: StreamName) => Ms | null,
 ): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
-  const states = await warehouse.streamStates.readProjects(now)
-  const held = await warehouse.projects.listHeld()
-  const paused = await warehouse.projects.listPaused(now)
+  const states = await createStreamStates(warehouse.db).readProjects(now)
+  const held = await createProjects(warehouse.db).listHeld()
+  const paused = await createProjects(warehouse.db).listPaused(now)
   return Promise.all(
     projects.map(async (project): Promise<ProjectHealth> => {
       const budget = await budgets
@@ -94,13 +105,15 @@ const maxExpiryMs = 10 * 60_000
 
 /** Deletes runs without changes after a week and webhook deliveries after a month, audits after three; updates table statistics. */
 export async function runHousekeeping({ warehouse, retention }: WorkerContext) {
-  const runsDeleted = await warehouse.deleteIdleRuns(Date.now() - idleRunRetentionMs)
-  const oldDeliveries = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
-  await warehouse.deleteAudits(Date.now() - auditRetentionMs)
-  await warehouse.budgetHistory.deleteBefore(Date.now() - budgetRetentionMs)
-  const deliveriesDeleted = oldDeliveries + (await warehouse.deliveries.trimDone())
+  const runsDeleted = await deleteIdleRuns(warehouse.db, toTimestamp(Date.now() - idleRunRetentionMs))
+  const oldDeliveries = await createDeliveries(warehouse.db, warehouse.kind).deleteOlderThan(
+    Date.now() - deliveryRetentionMs,
+  )
+  await deleteAudits(warehouse.db, Date.now() - auditRetentionMs)
+  await createBudgetHistory(warehouse.db).deleteBefore(Date.now() - budgetRetentionMs)
+  const deliveriesDeleted = oldDeliveries + (await createDeliveries(warehouse.db, warehouse.kind).trimDone())
   const until = performance.now() + maxExpiryMs
-  const expired = await warehouse.deleteExpired(retention, { now: Date.now(), until })
-  await warehouse.analyzeTables()
+  const expired = await deleteExpired(warehouse.db, warehouse.kind, retention, { now: Date.now(), until })
+  await analyzeAllTables(warehouse.db, warehouse.kind)
   return { runsDeleted, deliveriesDeleted, expired }
 }

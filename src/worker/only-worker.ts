@@ -1,9 +1,12 @@
 /** The lock of a worker whose queue is in its process: another such worker on the warehouse would do all of its work again. */
+
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../app/open.ts'
 import { startLockHeartbeat } from '../app/sync.ts'
 import type { Logger } from '../log.ts'
+import { createWorkers } from '../maintenance/sql/workers.ts'
+import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { UserError } from '../values/user-error.ts'
 import { type DatabaseLocation, locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
 import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
@@ -25,7 +28,7 @@ export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse
   if (location.kind === 'postgres') return acquireRow(location, warehouse, options)
   const release = lockFile(`${location.path}-worker`)
   if (release !== null) return async () => release()
-  const [oldest] = await warehouse.workers.listLive(Date.now())
+  const [oldest] = await createWorkers(warehouse.db).listLive(Date.now())
   throw alreadyRuns(location, oldest?.holder ?? 'another process')
 }
 
@@ -36,7 +39,7 @@ async function acquireRow(
 ): Promise<Release> {
   const giveUpAt = Date.now() + heartbeatTimeoutMs + 1000
   for (let isFirst = true; ; isFirst = false) {
-    const lock = await warehouse.lockStreams(allProjects, [workerRole], Date.now())
+    const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [workerRole], Date.now())
     if (lock.held) {
       const stopHeartbeat = startLockHeartbeat(lock, () => onLost(new Error('another worker has taken over')))
       return async () => {

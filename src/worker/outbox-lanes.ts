@@ -5,6 +5,7 @@ import { findClockNotice } from '../app/outbox.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../app/push.ts'
 import { keyFingerprint } from '../app/request-budgets.ts'
 import type { ProjectConfig } from '../config/config.ts'
+import { createProjects } from '../maintenance/sql/projects.ts'
 import type { ClaimableWriteback, Operation } from '../outbox/outbox.ts'
 import {
   circuitNotices,
@@ -16,9 +17,11 @@ import {
   withoutProjectNotices,
 } from '../outbox/send/circuit-breaker.ts'
 import { sendLane } from '../outbox/send/lane.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'
+import { readClock } from '../warehouse/dialect.ts'
 import { currentPause, type PausedResult, pauseProject, type WorkerResources, withWorkerService } from './resources.ts'
 
 type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
@@ -55,7 +58,7 @@ export function createOutboxLanes(resources: WorkerResources) {
   const readBlocks = async (project: ProjectConfig) => {
     const { projectId, name } = project
     if ((await sendRecordOf(project).findHold()) !== null) return null
-    const outcomes = await warehouse.outbox(projectId).listRecentOutcomes(outcomesConsidered)
+    const outcomes = await createOutbox(warehouse.projectDb(projectId)).listRecentOutcomes(outcomesConsidered)
     const circuits = evaluateCircuits(outcomes, Date.now())
     const why = circuitNotices(circuits, commandHintFor(name)).join(' ')
     // Each reason once, until it changes.
@@ -69,27 +72,27 @@ export function createOutboxLanes(resources: WorkerResources) {
   const findReadyLanes = async (project: ProjectConfig) => {
     const blocks = (await currentPause(resources, project)).pause === null ? await readBlocks(project) : null
     if (blocks === null) return []
-    const now = await warehouse.readClock()
+    const now = await readClock(warehouse.db, warehouse.kind)
     const filter = toClaimFilter(blocks.circuits, blocks.unscoped)
-    const lanes = await warehouse.outbox(project.projectId).findClaimable(now(), maxReadyLanes, filter)
+    const lanes = await createOutbox(warehouse.projectDb(project.projectId)).findClaimable(now(), maxReadyLanes, filter)
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
   /** Warns once, until there are none. With a single project such rows are assigned to it the next time. */
   const warnWithoutProject = async (hasRows: boolean) => {
     const isNew = hasRows && !hadRowsWithoutProject
-    const [why] = isNew ? withoutProjectNotices(await warehouse.projects.countWithoutProject()) : []
+    const [why] = isNew ? withoutProjectNotices(await createProjects(warehouse.db).countWithoutProject()) : []
     if (why !== undefined) log.warn({ event: 'writebacks.without_project', why })
     hadRowsWithoutProject = hasRows
   }
   const runSlice = async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
     const { lane, sliceMs, signal } = options
-    const outbox = warehouse.outbox(project.projectId)
+    const outbox = createOutbox(warehouse.projectDb(project.projectId))
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
     const blocks = await readBlocks(project)
     const isHeldBack = (next: ClaimableWriteback) =>
       blocks === null || isBlocked(blocks.circuits, blocks.unscoped, next)
-    const now = await warehouse.readClock()
+    const now = await readClock(warehouse.db, warehouse.kind)
     const [head] = blocks === null ? [] : await outbox.findClaimable(now(), 1, { lane })
     if (head === undefined || isHeldBack(head)) return { kind: 'done' }
     const endsAt = performance.now() + sliceMs
@@ -122,11 +125,12 @@ export function createOutboxLanes(resources: WorkerResources) {
     findReady: async (projects: readonly ProjectConfig[]) => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
       const [project] = writable
-      if (project !== undefined && projects.length === 1) await warehouse.outbox(project.projectId).assignProject()
-      const waiting = await warehouse.projects.listWithWritebacks()
+      if (project !== undefined && projects.length === 1)
+        await createOutbox(warehouse.projectDb(project.projectId)).assignProject()
+      const waiting = await createProjects(warehouse.db).listWithWritebacks()
       for (const { projectId, readOnly } of projects) {
         if (!readOnly || revoked.has(projectId)) continue
-        await warehouse.outbox(projectId).revokeSending(readOnlySetting)
+        await createOutbox(warehouse.projectDb(projectId)).revokeSending(readOnlySetting)
         revoked.add(projectId)
       }
       const clockNotice = project === undefined ? null : await findClockNotice(warehouse)

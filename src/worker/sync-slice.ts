@@ -4,8 +4,10 @@ import { isChildStream, type StreamName } from '../../schema/stream-specs.ts'
 import { canAudit, createAuditDeps, massDeletionNotice } from '../app/audit.ts'
 import { runSyncUnderLock } from '../app/sync.ts'
 import type { ProjectConfig } from '../config/config.ts'
+import { createProjects } from '../maintenance/sql/projects.ts'
 import { isMassDeletion } from '../mirror/core/mirror.ts'
 import type { AuditedStream, AuditResult, SyncOutcome } from '../mirror/mirror.ts'
+import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { isStopped } from '../mirror/sync/concurrency.ts'
 import { runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
@@ -46,7 +48,7 @@ export async function runSyncSlice(
   const { warehouse, budgets, log, metrics } = resources
   const { pause, isRecorded } = await currentPause(resources, project)
   if (pause !== null) return pause
-  const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
+  const lock = await acquireStreamLocks(warehouse.projectDb(project.projectId), [stream], Date.now())
   if (!lock.held) return { kind: 'busy', holder: lock.holder }
   const endsAt = performance.now() + sliceMs
   const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
@@ -63,7 +65,7 @@ export async function runSyncSlice(
     log[level]({ event: 'sync.noticed', project: project.name, stream, notice })
   }
   if (run.fatalFailure?.kind === 'denied') return pauseProject(resources, project, run.fatalFailure)
-  if (isRecorded) await warehouse.projects.setPause(project.projectId, null)
+  if (isRecorded) await createProjects(warehouse.db).setPause(project.projectId, null)
   if (signal.aborted) return { kind: 'interrupted' }
   if (isLockLost) return { kind: 'busy', holder: 'another process' }
   const { outcome, reports } = run

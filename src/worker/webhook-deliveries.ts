@@ -1,10 +1,13 @@
 /** Webhook deliveries: stored as they arrive, and processed in batches by jobs. */
+
 import { createHash } from 'node:crypto'
 import { refreshFacts } from '../app/facts.ts'
+import { openMirror } from '../app/mirror.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { Service } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { WebhookDelivery, WebhookDeps } from '../mirror/mirror.ts'
+import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
 import { syncReferencedRows } from '../mirror/sync/rows-by-id.ts'
 import { createRunStats } from '../mirror/sync/run.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
@@ -13,7 +16,8 @@ import type { Ms } from '../values/time.ts'
 import { currentPause, type PausedResult, pauseProject, type WorkerResources, withWorkerService } from './resources.ts'
 
 /** `repeated`: the same bytes were stored before. `full`: too many are waiting, so it was not stored. */
-export async function storeDelivery({ deliveries }: Warehouse, project: ProjectId, body: Buffer) {
+export async function storeDelivery({ db, kind }: Warehouse, project: ProjectId, body: Buffer) {
+  const deliveries = createDeliveries(db, kind)
   const id = createHash('sha256').update(body).digest('hex')
   if (await deliveries.isFull(project)) return { id, result: 'full' } as const
   const delivery = { id, body: new TextDecoder().decode(body), bytes: body.length }
@@ -47,7 +51,11 @@ export async function processDeliveries(
   const { warehouse } = resources
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
-  const claimed = await warehouse.deliveries.claim(project.projectId, Date.now(), deliveriesPerBatch)
+  const claimed = await createDeliveries(warehouse.db, warehouse.kind).claim(
+    project.projectId,
+    Date.now(),
+    deliveriesPerBatch,
+  )
   if (claimed.length === 0) return { kind: 'done', deliveries: 0, lists: false }
   return withWorkerService(resources, project, options.signal, 'webhooks', (service) =>
     processClaimed(resources, project, service, claimed, options),
@@ -79,13 +87,14 @@ async function processClaimed(
   const lists = done.some(({ needsListSync }) => needsListSync)
   if (done.length > 0) await enqueueFollowUps({ lists })
   await refreshFacts(warehouse, project, { signal: service.signal, log })
-  for (const { id, found } of done) await warehouse.deliveries.settle(project.projectId, id, found, Date.now())
+  for (const { id, found } of done)
+    await createDeliveries(warehouse.db, warehouse.kind).settle(project.projectId, id, found, Date.now())
   if (failure === null) return { kind: 'done', deliveries: done.length, lists }
 
   const unprocessed = claimed.slice(done.length)
   const waitMs = failure.kind === 'aborted' ? 0 : retryDelayMs(unprocessed[0]?.attempts ?? 1)
   const ids = unprocessed.map(({ id }) => id)
-  await warehouse.deliveries.postpone(project.projectId, ids, Date.now() + waitMs)
+  await createDeliveries(warehouse.db, warehouse.kind).postpone(project.projectId, ids, Date.now() + waitMs)
   if (failure.kind === 'aborted') return { kind: 'interrupted' }
   if (failure.kind === 'denied') return pauseProject(resources, project, failure)
   return { kind: 'failed', why: describeFailure(failure) }
@@ -98,8 +107,8 @@ function webhookDeps(warehouse: Warehouse, project: ProjectConfig, { client, sig
     mode: 'incremental',
     streams: new Set(streams),
     get: client.get,
-    mirror: warehouse.mirror(projectId, { schema }),
-    locateRows: (ids) => warehouse.deliveries.locateRows(projectId, ids),
+    mirror: openMirror(warehouse, projectId, { schema }),
+    locateRows: (ids) => createDeliveries(warehouse.db, warehouse.kind).locateRows(projectId, ids),
     outcomes: new Map(),
     stats: createRunStats(Date.now, () => {}),
     notices: new Set(),

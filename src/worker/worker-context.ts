@@ -1,10 +1,13 @@
 /** What a worker needs longer than one job: the open warehouse, the budgets, its registration among the workers. */
+
 import { randomUUID } from 'node:crypto'
 import { openWarehouse, type Warehouse } from '../app/open.ts'
 import { openRequestBudgets } from '../app/request-budgets.ts'
 import { openSendRecord } from '../app/send-record.ts'
 import type { AcquiredLock } from '../app/sync.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { createWorkers } from '../maintenance/sql/workers.ts'
+import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { openConnections } from '../service/exchange.ts'
 import { describeLargeLog } from '../warehouse/sqlite-file.ts'
 import { createRepeatFilter } from './job-failures.ts'
@@ -45,14 +48,16 @@ export async function openWorkerContext(
     tryAcquireLeadership: leadership.tryAcquire,
     /** Records that this worker runs, and how it is configured, for `status` and for the others. */
     recordHeartbeat: (queue: string, configuration: string) =>
-      warehouse.workers.recordHeartbeat({ id: workerId, queue, configuration }, Date.now()),
+      createWorkers(warehouse.db).recordHeartbeat({ id: workerId, queue, configuration }, Date.now()),
     /** Whether the running workers have different projects or schedules, as while a change is rolled out. */
-    workersDiffer: () => warehouse.workers.differ(Date.now()),
+    workersDiffer: () => createWorkers(warehouse.db).differ(Date.now()),
     describeLargeLog: () => describeLargeLog(config.databaseUrl),
     close: async () => {
       try {
         await leadership.release()
-        await warehouse.workers.remove(workerId).catch(() => {})
+        await createWorkers(warehouse.db)
+          .remove(workerId)
+          .catch(() => {})
         await budgets.close()
         await connections.close()
       } finally {
@@ -73,7 +78,7 @@ function createLeaderLock(warehouse: Warehouse) {
     /** Acquires or extends the lock; false: another worker has it. */
     tryAcquire: async (): Promise<boolean> => {
       if (await held?.heartbeat(Date.now())) return true
-      const lock = await warehouse.lockStreams(allProjects, [leaderRole], Date.now())
+      const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [leaderRole], Date.now())
       held = lock.held ? lock : null
       return lock.held
     },

@@ -1,4 +1,5 @@
 /** A person who is erased is nowhere in the warehouse, and no sync brings them back. */
+
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
@@ -6,6 +7,7 @@ import { streamNames } from '../../schema/stream-specs.ts'
 import { tables } from '../../schema/tables.ts'
 import { eraseVisitor } from '../../src/app/erase.ts'
 import { verifyProject } from '../../src/app/verify.ts'
+import { createAuditLog } from '../../src/outbox/sql/audit-log.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../outbox/outbox-fixture.ts'
 
@@ -96,7 +98,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const kept = await warehouse.query('select status, payload from writebacks order by seq')
       expect(kept.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded', 'cancelled'])
       expect(JSON.stringify(kept)).toContain('Another person.')
-      const [event] = await warehouse.auditLog.list(null, 1)
+      const [event] = await createAuditLog(warehouse.db).list(null, 1)
       expect(event).toMatchObject({ person: by, action: 'visitor_erased', subject: null })
       if (database === 'postgres') return
       await warehouse.query('vacuum')

@@ -1,9 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { logWhenBudgetOpens, openRequestBudgets } from '../../src/app/request-budgets.ts'
 import { createLog } from '../../src/log.ts'
+import { recordBehaviours } from '../../src/mirror/sql/sync-state.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { createSharedStore } from '../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
+import { createBudgetRecords } from '../../src/service/sql/budget-records.ts'
 import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 
@@ -39,8 +41,9 @@ for (const db of databases) {
     const sandbox = await startSandbox({ size: { conversations: 0, visitors: 1, calls: 0 } })
     onTestFinished(() => sandbox.stop())
     const warehouse = await location.open()
-    const behaviours = warehouse.behaviours(sandbox.projectId)
-    await behaviours.record([{ name: 'rate.margin', value: '1 %', evidence: 'no 429 in 13 windows' }])
+    await recordBehaviours(warehouse.projectDb(sandbox.projectId), [
+      { name: 'rate.margin', value: '1 %', evidence: 'no 429 in 13 windows' },
+    ])
     const budgets = await openRequestBudgets('embedded', warehouse, silent)
     onTestFinished(() => budgets.close())
     const project = projectConfigOf(sandbox, { rate: minute(600) })
@@ -69,8 +72,8 @@ test('a closed budget logs when it is open again', async () => {
   const opened: Promise<void>[] = []
   const store = createSharedStore({
     policy: { rate, writeRate: rate, reserve: 0, rateMargin: null },
-    record: warehouse.budgetRecord('key'),
-    keyUse: warehouse.keyUse('key'),
+    record: createBudgetRecords(warehouse.pool).record('key'),
+    keyUse: createBudgetRecords(warehouse.pool).keyUse('key'),
     maxDurationMs: 100,
     onClosed: () => void opened.push(logWhenBudgetOpens('shop', budget, log, () => false)),
   })

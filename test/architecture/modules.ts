@@ -124,7 +124,10 @@ function frontViolations(imports: readonly Import[]): string[] {
     const front = frontOf(target)
     const placeOf = (name: string) => places.get(`${front} ${name}`)
     if (target !== front) {
-      const isNamed = names.length > 0 && names.every(({ name }) => placeOf(name) === target)
+      const isNamed =
+        names.length > 0
+          ? names.every(({ name }) => placeOf(name) === target)
+          : named.some((export_) => export_.from === front && export_.target === target)
       return isNamed ? [] : [`${from} imports ${what}: of ${moduleOf(target)}, others import only what ${front} names`]
     }
     const loading = names.find(({ name, isType }) => !isType && placeOf(name) !== undefined)

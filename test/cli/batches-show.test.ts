@@ -1,4 +1,5 @@
 /** `batches show`: outcome by kind with samples, reasons, the review of what has not left, its files, and watching. */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -10,6 +11,7 @@ import * as review from '../../src/app/review.ts'
 import { command as writebackCommand } from '../../src/cli/writeback.ts'
 import type { BatchReport } from '../../src/outbox/core/batches.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { conversation, queueFlags } from '../outbox/batch-fixture.ts'
 import { databases } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
@@ -26,7 +28,7 @@ beforeEach(async () => {
   onTestFinished(() => place.drop())
   url = place.url!
   warehouse = await place.open()
-  admin = warehouse.outbox('p')
+  admin = createOutbox(warehouse.projectDb('p'))
 })
 
 function run(...args: readonly string[]) {

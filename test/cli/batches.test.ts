@@ -1,4 +1,5 @@
 /** Batches on the command line, with a real queue in SQLite. */
+
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import * as batches from '../../src/app/batches.ts'
 import type { Warehouse } from '../../src/app/open.ts'
@@ -8,6 +9,7 @@ import * as selection from '../../src/app/review.ts'
 import { command as writebackCommand } from '../../src/cli/writeback.ts'
 import type { EnqueueOptions } from '../../src/outbox/sql/enqueue.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { queueFlags } from '../outbox/batch-fixture.ts'
 import { databases } from '../support/databases.ts'
 import { runCommand } from './run-command.ts'
@@ -23,7 +25,7 @@ beforeEach(async () => {
   onTestFinished(() => place.drop())
   url = place.url!
   warehouse = await place.open()
-  admin = warehouse.outbox('p')
+  admin = createOutbox(warehouse.projectDb('p'))
 })
 
 /** `variables`: without the prefix. */

@@ -1,4 +1,5 @@
 /** `deskmirror console` and `init` as a person runs them. */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { openHttpServer } from '../../src/http/server.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -18,7 +20,7 @@ describe('console', () => {
   test('shows a warehouse without any configuration, to who has the link, and ends by Ctrl-C', async () => {
     const cwd = createTempFolder()
     const warehouse = await openWarehouse(`sqlite:${join(cwd, 'mirror.db')}`)
-    await warehouse.mirror('p-1').commit(commit('conversations', [conversation('c1')]))
+    await openMirror(warehouse, 'p-1').commit(commit('conversations', [conversation('c1')]))
     await warehouse.query(
       "insert into sync_streams (project_id, stream, synced_at) values ('p-1', 'conversations', '2026-01-01T00:00:00Z')",
     )

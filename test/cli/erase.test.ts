@@ -1,5 +1,7 @@
 /** `erase`, and `writeback resume --restored`, as a person types them. */
+
 import { expect, test } from 'vitest'
+import { createSends } from '../../src/outbox/sql/sends.ts'
 import { startCliScenario } from './scenario.ts'
 
 test.concurrent('erase shows what would go, and deletes it only with --yes', async ({ onTestFinished }) => {
@@ -20,7 +22,7 @@ test.concurrent('status and push name the command that lets a restored warehouse
 }) => {
   const { run, warehouse, service, visitor } = await startCliScenario(onTestFinished)
   await run(['writeback', 'add', 'note', '--visitor', visitor(0), '--content', 'Called.'])
-  await warehouse.sends(service.projectId).hold('the warehouse is older')
+  await createSends(warehouse.projectDb(service.projectId)).hold('the warehouse is older')
   expect((await run(['status'])).out).toMatch(
     /not sending +since .*older; next: deskmirror writeback resume --restored/,
   )

@@ -1,8 +1,10 @@
 /** `deskmirror report`: its formats, its file, its errors. */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { buildReport } from '../../src/analytics/report/report.ts'
+import { openMirror } from '../../src/app/mirror.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { command as reportCommand } from '../../src/cli/report.ts'
 import { UserError } from '../../src/values/user-error.ts'
@@ -155,7 +157,7 @@ test('a warehouse file is reported of without any configuration', async () => {
   const cwd = createTempFolder()
   const warehouse = await openWarehouse(`sqlite:${join(cwd, 'some.db')}`)
   const at = '2026-01-01T00:00:00Z'
-  await warehouse.mirror('p-1').commit(commit('conversations', [conversation('c1')]))
+  await openMirror(warehouse, 'p-1').commit(commit('conversations', [conversation('c1')]))
   const stream = `insert into sync_streams (project_id, stream, synced_at) values ('p-1', 'conversations', '${at}')`
   await warehouse.query(stream)
   await factsOf(warehouse, settings, 'UTC', 'p-1').refresh()

@@ -1,9 +1,11 @@
 /** Commands that read a file whose view never ends: Ctrl-C ends them, as no statement of SQLite can be interrupted. */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { commit, visitor } from '../warehouse/row-fixtures.ts'
@@ -31,7 +33,7 @@ describe('a view that never ends', () => {
   test('an export says that it was interrupted, and leaves no file', async () => {
     const cwd = createTempFolder()
     const warehouse = await openWarehouse(`sqlite:${join(cwd, 'mirror.db')}`)
-    await warehouse.mirror('p-1').commit(commit('visitors', [visitor('v1')]))
+    await openMirror(warehouse, 'p-1').commit(commit('visitors', [visitor('v1')]))
     await warehouse.query(`create view unending as ${unending}`)
     await warehouse.close()
     const folder = createTempFolder()

@@ -1,7 +1,9 @@
 /** `deskmirror writeback import` as a person uses it: mistakes, doubles, drafts, and rows of an export changed by hand. */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { startCliScenario } from './scenario.ts'
 
 const person = ['--as', 'Zoë']
@@ -63,7 +65,7 @@ describe.concurrent('a file that a person made', () => {
       exit: 0,
       document: { outcome: 'draft', queued: 5, ignoredColumns: ['Owner'], notices: [{ count: 1 }] },
     })
-    expect(await d.warehouse.outbox(d.service.projectId).listBatches(9)).toMatchObject([
+    expect(await createOutbox(d.warehouse.projectDb(d.service.projectId)).listBatches(9)).toMatchObject([
       {
         ...{ id: imported.document.batch, title: 'Apology', note: 'As agreed', source: 'my replies.csv', rows: 5 },
         ...{ createdBy: 'Zoë', counts: { draft: 5 } },

@@ -1,6 +1,9 @@
 /** The console in a real Chromium. */
+
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
+import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { launchBrowser } from '../support/browser.ts'
@@ -9,10 +12,10 @@ import { openPage } from './open-page.ts'
 import { letWait, startConsole, useConsole } from './routes/console-server.ts'
 
 async function fill(warehouse: Warehouse, project: ProjectConfig) {
-  const main = warehouse.mirror('main')
+  const main = openMirror(warehouse, 'main')
   await main.commit(commit('conversations', [conversation('c1')]))
   await main.commit(commit('messages', [message('c1', 1, { sender_type: 'visitor', content: 'Where is the parcel?' })]))
-  await warehouse.facts('main', project).refresh()
+  await createProjectFacts(warehouse.projectDb('main'), project).refresh()
 }
 
 const console = useConsole(fill)

@@ -1,7 +1,10 @@
 /** Decisions in a real Chromium: with keys only, without JavaScript, and beside a thread. */
+
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { toTimestamp } from '../../src/values/time.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
@@ -11,8 +14,9 @@ import { useConsole } from './routes/console-server.ts'
 
 const [first, second] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const
 
-async function fill({ mirror, query, outbox }: Warehouse) {
-  const main = mirror('main')
+async function fill(warehouse: Warehouse) {
+  const { query, projectDb } = warehouse
+  const main = openMirror(warehouse, 'main')
   const talks = [first, second].map((id) => conversation(id, { visitor_id: 'v1' }))
   await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
   await main.commit(commit('conversations', talks))
@@ -23,7 +27,12 @@ async function fill({ mirror, query, outbox }: Warehouse) {
       ...({ operation: 'message', target, payload: { content: `${batchId} ${n}\u200b`, sender_name: 'Ann' } } as const),
       ...{ ref: null, expect: null, expiresAt: null },
     }))
-    await outbox('main').enqueue([requests], { status: 'draft', batchId, createdBy: 'olga', expiresAt: null })
+    await createOutbox(projectDb('main')).enqueue([requests], {
+      status: 'draft',
+      batchId,
+      createdBy: 'olga',
+      expiresAt: null,
+    })
   }
   await query(`insert into writebacks (project_id, id, operation, conversation_id, payload, batch_id, status)
     values ('main', 'h1', 'handled', '${second}', '{"handled":true}', 'flags', 'queued')`)
@@ -43,7 +52,8 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-const countsOf = async (batch: string) => (await console.warehouse.outbox('main').findBatch(batch))?.counts
+const countsOf = async (batch: string) =>
+  (await createOutbox(console.warehouse.projectDb('main')).findBatch(batch))?.counts
 
 test('an approver picks a row, approves the batch, and undoes it, with keys only', async () => {
   const page = await openPage(browser, console, 'ann')
@@ -96,14 +106,16 @@ test('an operator decides an uncertain reply beside its thread', async () => {
   expect(await accessibilityProblems(page)).toEqual([])
   await page.getByRole('button', { name: 'It arrived' }).click()
   await page.getByText('It arrived.', { exact: false }).first().waitFor()
-  expect((await console.warehouse.outbox('main').list({ ids: ['u1'] }, 1))[0]?.status).toBe('succeeded')
+  expect((await createOutbox(console.warehouse.projectDb('main')).list({ ids: ['u1'] }, 1))[0]?.status).toBe(
+    'succeeded',
+  )
   expect(page.violations).toEqual([])
 })
 
 test('an approval of rows that have changed since they were shown does nothing, and says what changed', async () => {
   const page = await openPage(browser, console, 'ann')
   await page.go('/console/p/main/confirm?decision=approve&batch=changed')
-  const admin = console.warehouse.outbox('main')
+  const admin = createOutbox(console.warehouse.projectDb('main'))
   const [row] = await admin.list({ batch: 'changed' }, 1)
   await admin.decide('cancelled', { ids: [row?.id ?? ''] }, { by: 'bea' })
   await page.getByRole('button', { name: 'Approve 2 write-backs' }).click()

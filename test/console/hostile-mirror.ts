@@ -1,5 +1,10 @@
 /** A mirror whose every text tries to become something else, and the addresses of all screens that show it. */
+import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
+import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
+import { createAuditLog } from '../../src/outbox/sql/audit-log.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
+import { createBudgetHistory } from '../../src/service/sql/request-counts.ts'
 import { activity, commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 
 const attacks = [
@@ -16,11 +21,9 @@ const attacks = [
 ] as const
 export const attack = attacks.join(' ')
 
-export async function fillHostile(
-  { mirror, query, outbox, auditLog, budgetHistory, facts }: Warehouse,
-  settings: Parameters<Warehouse['facts']>[1],
-) {
-  const main = mirror('main')
+export async function fillHostile(warehouse: Warehouse, settings: Parameters<typeof createProjectFacts>[1]) {
+  const { query, db } = warehouse
+  const main = openMirror(warehouse, 'main')
   await main.commit(
     commit('visitors', [
       visitor('v1', { [attack.slice(0, 60)]: attack, link: 'javascript:alert(8)' }, { name: attack, email: attack }),
@@ -45,7 +48,7 @@ export async function fillHostile(
   )
   await main.commit(commit('conversations', [conversation('c1', { ...columns, origin: `${attack} again` })]))
   await main.commit(commit('visitor_activity', [activity('v1', 'h1', 0, { url: attack })]))
-  await facts('main', settings).refresh()
+  await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
   const text = `'${attack.replaceAll("'", "''")}'`
   await query(
     `insert into sync_gaps (project_id, id, stream, reason, found_at, subject) values ('main', 'g1', 'calls', ${text}, '${timeAt(1)}', 's')`,
@@ -65,28 +68,28 @@ export async function fillHostile(
   await query(
     `insert into service_behaviours (project_id, name, value, evidence, learned_at) values ('main', ${text}, ${text}, ${text}, '${timeAt(1)}')`,
   )
-  await queueHostile({ query, outbox })
+  await queueHostile(warehouse)
   await query(
     `insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found) values ('main', 'd1', '2999-01-01T00:00:00Z', 1, '{}', 1, ${text})`,
   )
-  await auditLog.append(
+  await createAuditLog(db).append(
     { project: attack, person: attack, role: attack, action: attack, subject: attack, count: 1, detail: attack },
     Date.now(),
   )
   const minute = Math.floor(Date.now() / 60_000) * 60_000
-  await budgetHistory.add([{ project: 'main', minute, priority: 'fresh', requests: 90, throttled: 1 }])
-  await budgetHistory.recordPause('main', { kind: 'throttled', from: minute - 60_000, to: minute })
+  await createBudgetHistory(db).add([{ project: 'main', minute, priority: 'fresh', requests: 90, throttled: 1 }])
+  await createBudgetHistory(db).recordPause('main', { kind: 'throttled', from: minute - 60_000, to: minute })
 }
 
 /** A batch whose every text is hostile, and a write-back of each kind that a person may look at. */
-async function queueHostile({ query, outbox }: Pick<Warehouse, 'query' | 'outbox'>): Promise<void> {
+async function queueHostile({ query, projectDb }: Warehouse): Promise<void> {
   const common = { ref: null, expect: null, expiresAt: null }
   const payload = { content: attack, sender_name: attack.slice(0, 60) }
   const reply = { ...common, operation: 'message', target: known, payload } as const
   const correction = { ...common, operation: 'visitor', target: known, payload: { name: attack.slice(0, 60) } } as const
   const batch = { title: attack, source: attack, note: attack, reverts: null }
   const options = { status: 'draft', batchId: hostileBatch, createdBy: attack, expiresAt: null, batch } as const
-  await outbox('main').enqueue([[reply, correction, reply, reply]], options)
+  await createOutbox(projectDb('main')).enqueue([[reply, correction, reply, reply]], options)
   const text = `'${attack.replaceAll("'", "''")}'`
   const nth = (n: number) =>
     `(select id from writebacks where batch_id = '${hostileBatch}' order by seq limit 1 offset ${n})`

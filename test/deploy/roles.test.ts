@@ -1,9 +1,11 @@
 /** The roles of a new Postgres of docker-compose.yml, on a real one. */
+
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { grantToAnalyst } from '../../src/analytics/sql/grant.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
 import { findProgram } from '../support/private-server.ts'
@@ -29,7 +31,7 @@ beforeAll(async () => {
   const psql = findProgram('psql', ['/usr/lib/postgresql/*/bin', '/opt/homebrew/opt/postgresql@*/bin']) ?? 'psql'
   execFileSync(psql, ['-v', 'ON_ERROR_STOP=1', '-d', server.url, '-f', file], { stdio: 'pipe' })
   const warehouse = await openWarehouse(url(owner, 'warehouse', 'deskmirror'))
-  await warehouse.grantToAnalyst('analyst')
+  await grantToAnalyst(warehouse.db, warehouse.kind, 'analyst')
   await warehouse.close()
 })
 

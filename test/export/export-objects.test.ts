@@ -1,5 +1,7 @@
 /** What an export selects: objects, columns and rows; what it says about names and values that do not exist. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { findObjects } from '../../src/export/core/selection.ts'
 import type { ExportRequest } from '../../src/export/export-objects.ts'
@@ -102,7 +104,7 @@ for (const db of databases) {
 for (const db of databases) {
   test(`what others commit meanwhile is not exported, and they need not wait — ${db.name}`, async () => {
     const { warehouse, database } = await openWorld(db)
-    const other = (await database.open()).mirror('main')
+    const other = openMirror(await database.open(), 'main')
     const written: string[] = []
     const target = {
       write: async (bytes: Uint8Array) => {

@@ -1,9 +1,12 @@
 /** A small warehouse with what is hard to export, and exports of it into memory. */
+
 import { onTestFinished } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { ExportFormat } from '../../src/export/core/formats.ts'
 import type { ByteOutput } from '../../src/export/core/selection.ts'
 import { type ExportRequest, exportObjects } from '../../src/export/export-objects.ts'
+import { withSnapshot } from '../../src/export/sql/snapshot.ts'
 import { type DatabaseInstance, databases, type TestDatabase } from '../support/databases.ts'
 import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 
@@ -39,7 +42,7 @@ export async function openWorld(
   const database = await db.make()
   atEnd(() => database.drop())
   const warehouse = await database.open()
-  const mirror = warehouse.mirror('main')
+  const mirror = openMirror(warehouse, 'main')
   const texts = [...hostileTexts, null]
   await mirror.commit(commit('conversations', [conversation('c2', { handled_at: timeAt(9) }), conversation('c1')]))
   await mirror.commit(
@@ -71,7 +74,9 @@ const reportNumbers = `create view report_numbers as
 const ownColumns = new Set(['synced_at', 'run_id', 'asked_at'])
 
 export async function stableColumns(warehouse: Warehouse, object: string): Promise<readonly string[]> {
-  const { columns } = await warehouse.withSnapshot((snapshot) => snapshot.describe({ name: object, kind: 'table' }))
+  const { columns } = await withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
+    snapshot.describe({ name: object, kind: 'table' }),
+  )
   return columns.map(({ name }) => name).filter((name) => !ownColumns.has(name))
 }
 
@@ -107,7 +112,9 @@ export async function exportWith(
     columns: [],
   }
   const deps = { countFirst: true, onProgress: () => {}, signal }
-  return warehouse.withSnapshot((snapshot) => exportObjects({ ...defaults, ...request }, { snapshot, ...deps }))
+  return withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
+    exportObjects({ ...defaults, ...request }, { snapshot, ...deps }),
+  )
 }
 
 /** The bytes of one object. */

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { decideRows } from './batch-fixture.ts'
 
@@ -28,7 +29,7 @@ for (const database of databases) {
       const place = await database.make()
       atEnd(() => place.drop())
       const warehouse = await place.open()
-      return { place, warehouse, admin: warehouse.outbox(project) }
+      return { place, warehouse, admin: createOutbox(warehouse.projectDb(project)) }
     }
 
     test('an id or a unique prefix selects a row, whatever characters it contains', async ({ onTestFinished }) => {

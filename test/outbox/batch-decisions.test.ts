@@ -1,8 +1,11 @@
 /** Approving, undoing, stopping and resuming batches — in both databases. */
+
 import { describe, expect, test } from 'vitest'
+import { createProjects } from '../../src/maintenance/sql/projects.ts'
 import type { DecisionTerms, OutboxFilter } from '../../src/outbox/core/decisions.ts'
 import { executeDecision } from '../../src/outbox/decide.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
 import {
   claimFirst,
@@ -236,7 +239,7 @@ for (const database of databases) {
       ])
       await warehouse.query('update writeback_batches set stopped_at = null, stopped_by = null, done_to = 0')
       expect(await admin.countByStatus({})).toEqual({ queued: 3 })
-      expect(await warehouse.projects.listWithWritebacks()).toHaveLength(1)
+      expect(await createProjects(warehouse.db).listWithWritebacks()).toHaveLength(1)
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(3)
       expect(await warehouse.query('select done_to from writeback_batches')).toEqual([{ done_to: null }])
     })
@@ -294,7 +297,7 @@ for (const database of databases) {
       const claimed = []
       for (const { id } of await outbox.findClaimable(Date.now(), 60))
         claimed.push((await outbox.claim(id, Date.now()))!)
-      const person = (await place.open()).outbox(project)
+      const person = createOutbox((await place.open()).projectDb(project))
       const leaving = claimed.map((writeback) => markSending(outbox, writeback))
       await leaving[0]
       const stopped = await person.decideBatch('stopped', 'flags', 'bea')

@@ -8,6 +8,7 @@ import type { WritebackRequest } from '../../src/outbox/core/writeback-request.t
 import { executeDecision } from '../../src/outbox/decide.ts'
 import type { EnqueueOptions } from '../../src/outbox/sql/enqueue.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
 export const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
@@ -18,7 +19,12 @@ export async function openOutbox(database: TestDatabase) {
   const place = await database.make()
   onTestFinished(() => place.drop())
   const warehouse = await place.open()
-  return { place, warehouse, admin: warehouse.outbox(project), outbox: warehouse.outbox(project) }
+  return {
+    place,
+    warehouse,
+    admin: createOutbox(warehouse.projectDb(project)),
+    outbox: createOutbox(warehouse.projectDb(project)),
+  }
 }
 
 export function flag(n: number, own: Partial<WritebackRequest> = {}): WritebackRequest {

@@ -2,11 +2,13 @@
  * A batch that is approved, stopped in the middle, resumed and taken back, while processes are killed and answers are
  * lost. In the end the service is as it was before, except for what cannot be taken back and what someone else changed.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { decideBatch, revertBatchOf, showBatch } from '../../src/app/batches.ts'
 import { decideWritebacks } from '../../src/app/outbox.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createRandomInt, type Kills, pushWithKills, type RandomInt } from './killed-senders.ts'
 import { createOutboxFixture, type OutboxFixture, type RequestLine, toRequest } from './outbox-fixture.ts'
@@ -64,7 +66,7 @@ function createRun(fixture: OutboxFixture) {
   const { instance, sandbox, warehouse } = fixture
   const project = projectConfigOf(sandbox, { approveGraceMs: 0, approveOwn: false })
   const config = configOf(instance.url ?? '', project)
-  const admin: Outbox = warehouse.outbox(sandbox.projectId)
+  const admin: Outbox = createOutbox(warehouse.projectDb(sandbox.projectId))
   const countsOf = async (batch: string) => (await admin.findBatch(batch))?.counts ?? {}
   return {
     queueDrafts: async (lines: readonly RequestLine[]) => {

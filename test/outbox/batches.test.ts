@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { requireBatch } from '../../src/outbox/decide.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
 import { openReleased } from '../warehouse/older-warehouse.ts'
 import { conversation, flag, insertFlag, openOutbox, project, queueFlags } from './batch-fixture.ts'
@@ -129,7 +130,7 @@ for (const database of databases) {
       await query(`update writebacks set status = 'cancelled', finished_at = '2026-01-02T00:00:00Z'
         where batch_id = 'done'`)
       await close()
-      const admin = (await place.open()).outbox(project)
+      const admin = createOutbox((await place.open()).projectDb(project))
       expect(await admin.findBatch('done')).toMatchObject({
         rows: 2,
         createdBy: 'ann',

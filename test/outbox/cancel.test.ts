@@ -1,6 +1,7 @@
 /** Cancelling everything: large queues, and replies in flight. */
 
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
 import { conversation, decideRows, insertFlag } from './batch-fixture.ts'
 import { createOutboxFor, ids, replyLine, startIndependentDouble } from './independent-double.ts'
@@ -32,7 +33,12 @@ async function createManyRows(database: 'sqlite' | 'postgres', rows: number, { o
     await warehouse.query('alter table writebacks enable trigger user')
     await warehouse.query(`select setval('writebacks_seq', ${rows})`)
   }
-  return { place, warehouse, admin: warehouse.outbox(project), outbox: warehouse.outbox(project) }
+  return {
+    place,
+    warehouse,
+    admin: createOutbox(warehouse.projectDb(project)),
+    outbox: createOutbox(warehouse.projectDb(project)),
+  }
 }
 
 const isCancelling = 'select 1 from writeback_cancellations where finished_at is null'
@@ -96,7 +102,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const claimed = []
       for (const { id } of await outbox.findClaimable(Date.now(), 120))
         claimed.push((await outbox.claim(id, Date.now()))!)
-      const person = (await place.open()).outbox(project)
+      const person = createOutbox((await place.open()).projectDb(project))
       const leaving = claimed.map((writeback) => outbox.markSending(writeback, {}, Date.now(), Date.now()))
       await leaving[0]
       const { moved } = await decideRows(person, 'cancelled', {}, { by: 'ann' })
@@ -142,7 +148,7 @@ async function createInFlight(database: 'sqlite' | 'postgres', arrives: boolean)
   })
   const o = await createOutboxFor(service, database)
   const [id] = await o.queue(replyLine('Once.'))
-  const outbox = o.warehouse.outbox(ids.project)
+  const outbox = createOutbox(o.warehouse.projectDb(ids.project))
   const claimed = await outbox.claim(id!, Date.now())
   await outbox.markSending(claimed!, { before: { ids: ['1'] } }, Date.now(), Date.now())
   if (arrives) service.say({ senderType: 'agent', content: 'Once.', name: 'Ann' })
@@ -192,7 +198,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     ] as const) {
       const o = await createOutboxFor(service, database)
       const [id] = await o.queue(replyLine('Once.'))
-      const outbox = o.warehouse.outbox(ids.project)
+      const outbox = createOutbox(o.warehouse.projectDb(ids.project))
       const claimed = await outbox.claim(id!, Date.now())
       await outbox.markSending(claimed!, {}, Date.now(), Date.now())
       await decideRows(o.admin, 'cancelled', {}, { by: 'ann' })
@@ -204,7 +210,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const [id] = await o.queue(replyLine('Too late.'))
-    const outbox = o.warehouse.outbox(ids.project)
+    const outbox = createOutbox(o.warehouse.projectDb(ids.project))
     const claimed = await outbox.claim(id!, Date.now())
     const now = Date.now() + 60_000
     await o.warehouse.query(`update writebacks set expires_at = '${new Date(now).toISOString().slice(0, 19)}Z'`)

@@ -1,4 +1,5 @@
 /** Graces, expiries and claims go by the clock of the database, whatever the clock of a machine says. */
+
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decideBatch, revertBatchOf } from '../../src/app/batches.ts'
 import { decideWritebacks } from '../../src/app/outbox.ts'
@@ -6,6 +7,7 @@ import { readBatchData } from '../../src/console/pages/batch.ts'
 import { readWritebackData } from '../../src/console/pages/writeback.ts'
 import { unconfiguredProject } from '../../src/console/project.ts'
 import { createReviews } from '../../src/console/reviews.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { openOutbox, queueFlags, project as shop } from './batch-fixture.ts'
@@ -52,7 +54,7 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
     const { project, instance, conversation, ...o } = await createOutboxFixture({ database: 'postgres' })
     const flag = (n: number) => toRequest({ operation: 'handled', conversation_id: conversation(n), handled: true })
     const options = { status: 'queued', batchId: 'flags', createdBy: 'ann', expiresAt: null } as const
-    const admin = o.warehouse.outbox(o.sandbox.projectId)
+    const admin = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
     await admin.enqueue(singleItem([flag(0)]), options)
     const config = configOf(instance.url ?? '', project)
     const request = { batch: 'flags', by: 'ann' }
@@ -66,7 +68,7 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
 
   test('nothing is sent within a grace or after an expiry, and the command says that the clock is off', async () => {
     const o = await createOutboxFixture({ database: 'postgres', project: { approveGraceMs: 30_000 } })
-    const admin = o.warehouse.outbox(o.sandbox.projectId)
+    const admin = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
     const inSeconds = (n: number) => new Date(Date.now() + n * 1000).toISOString().replace(/\.\d+/, '')
     const flag = (n: number) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true })
     await o.queue({ ...flag(0), expires_at: inSeconds(-30) }, { ...flag(1), expires_at: inSeconds(30) }, flag(2))

@@ -1,5 +1,7 @@
 /** Faults between request and response: the recorded outcome is correct, and nothing arrives twice. */
+
 import { expect, test, vi } from 'vitest'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import type { FaultKind } from '../../src/sandbox/faults.ts'
 import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
 
@@ -129,7 +131,7 @@ test('an uncertain write-back blocks its lane and no other', async () => {
   )
   expect(await o.push()).toMatchObject({ heldLanes: 1 })
   expect(await o.statuses()).toEqual(['uncertain', 'queued', 'succeeded'])
-  await o.warehouse.outbox(o.sandbox.projectId).decide('arrived', { ids: [first!] }, { by: 'a test' })
+  await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).decide('arrived', { ids: [first!] }, { by: 'a test' })
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
 })
@@ -159,7 +161,7 @@ test('every transition is in the event log, with request ids', async () => {
   o.sandbox.scriptFault({ kind: 'error-500', operation: 'setHandled' })
   const [id] = await o.queue({ operation: 'handled', conversation_id: o.conversation(1), handled: true })
   await o.push()
-  const log = await o.warehouse.outbox(o.sandbox.projectId).listEvents(id!)
+  const log = await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).listEvents(id!)
   expect(log.map(({ from, to }) => `${from} → ${to}`)).toEqual([
     'null → queued',
     'queued → sending',

@@ -1,5 +1,7 @@
 /** The checks before a send: newer changes are never overwritten. */
+
 import { describe, expect, test } from 'vitest'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
@@ -192,7 +194,7 @@ test('a retried conflict is sent', async () => {
   o.sandbox.mutate.renameVisitor(id, 'Augusta', null)
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
-  const admin = o.warehouse.outbox(o.sandbox.projectId)
+  const admin = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])

@@ -1,9 +1,11 @@
 /** Services that differ from the sandbox as far as the documentation allows: nothing arrives twice or gets stuck. */
+
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { revertLane } from '../../src/outbox/core/revert.ts'
 import { evaluateCircuits } from '../../src/outbox/send/circuit-breaker.ts'
 import { sendOne } from '../../src/outbox/send/lane.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
 import type { Json } from '../../src/values/json.ts'
 import { createOutboxFor, handledLine, ids, replyLine, startIndependentDouble } from './independent-double.ts'
@@ -199,7 +201,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const o = await createOutboxFor(service, database)
     const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
     await o.admin.decide('cancelled', { ids: [first!] }, { by: 'test' })
-    const outbox = o.warehouse.outbox(ids.project)
+    const outbox = createOutbox(o.warehouse.projectDb(ids.project))
     const two = await outbox.claim(second!, Date.now())
     await o.admin.decide('retried', { ids: [first!] }, { by: 'test' })
     const claimed = await outbox.claim(first!, Date.now())
@@ -214,7 +216,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const [id] = await o.queue(replyLine('One.'))
-    const outbox = o.warehouse.outbox(ids.project)
+    const outbox = createOutbox(o.warehouse.projectDb(ids.project))
     const claimed = await outbox.claim(id!, Date.now())
     await outbox.markSending(claimed!, {}, Date.now(), Date.now() + 1e9)
     expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({ count: 0, ids: [] })
@@ -272,7 +274,7 @@ test('a correction that arrives after its verifications is taken back to what wa
   const correction = toRequest({ operation: 'visitor', visitor_id: ids.visitor, name: 'Ada' })
   const options = { status: 'queued', batchId: 'late', createdBy: 'test', expiresAt: null } as const
   await o.admin.enqueue([[correction]], options)
-  const outbox = o.warehouse.outbox(ids.project)
+  const outbox = createOutbox(o.warehouse.projectDb(ids.project))
   const [head] = await outbox.findClaimable(Date.now(), 1)
   const claimed = await outbox.claim(head!.id, Date.now())
   await outbox.markSending(claimed!, { before: { ...service.visitor } }, Date.now(), Date.now())
@@ -280,7 +282,7 @@ test('a correction that arrives after its verifications is taken back to what wa
   service.visitor.name = 'Ada'
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
-  const [lane] = await Array.fromAsync(o.warehouse.outbox(ids.project).readLanes('late'))
+  const [lane] = await Array.fromAsync(createOutbox(o.warehouse.projectDb(ids.project)).readLanes('late'))
   expect(revertLane(lane!).requests[0]?.payload).toEqual({ name: 'Vi' })
 })
 
@@ -320,7 +322,7 @@ for (const [status, event, becomes] of [
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service)
     const [id] = await o.queue(replyLine('Once.'))
-    const outbox = o.warehouse.outbox(ids.project)
+    const outbox = createOutbox(o.warehouse.projectDb(ids.project))
     const claimed = await outbox.claim(id!, Date.now())
     await outbox.markSending(claimed!, {}, Date.now(), Date.now())
     await o.warehouse.query(`update writebacks set status = '${status}' where id = '${id}'`)
@@ -391,7 +393,7 @@ test('write-backs are sent even if reads are very slow', async () => {
     return { data, status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: now }
   }
   let reads = 0
-  const outbox = o.warehouse.outbox(ids.project)
+  const outbox = createOutbox(o.warehouse.projectDb(ids.project))
   const result = await sendOne(
     {
       projectId: ids.project,

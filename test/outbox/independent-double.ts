@@ -1,10 +1,12 @@
 /** A second double of the service, written only from its documentation, that behaves unlike the sandbox if it may. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
@@ -196,7 +198,7 @@ export async function createOutboxFor(double: IndependentDouble, database: 'sqli
   const warehouse = await instance.open()
   const base = { projectId: ids.project, baseUrl: double.baseUrl, widgetUrl: double.baseUrl, key: 'svc_live_x' }
   const project = (over: Partial<ProjectConfig>) => projectConfigOf(base as never, { verifyAfterMs: 60, ...over })
-  const admin = warehouse.outbox(ids.project)
+  const admin = createOutbox(warehouse.projectDb(ids.project))
   return {
     url: instance.url!,
     warehouse,

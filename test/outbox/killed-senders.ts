@@ -1,8 +1,10 @@
 /** Processes that send write-backs, and are killed at random times and started again. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { createJobSchema } from '../jobs/queue-fixtures.ts'
 import { startWorkerProcess, type WorkerProcess } from '../worker/worker-process.ts'
 import type { OutboxFixture } from './outbox-fixture.ts'
@@ -78,7 +80,7 @@ async function endAll(fixture: OutboxFixture, children: ReadonlyMap<ChildProcess
     .map(async ([child, { kind }]) => {
       const ended = once(child, 'exit')
       if (kind === 'worker') {
-        const outbox = fixture.warehouse.outbox(fixture.sandbox.projectId)
+        const outbox = createOutbox(fixture.warehouse.projectDb(fixture.sandbox.projectId))
         while (isRunning(child) && (await outbox.hasPending())) await sleep(100)
         child.kill('SIGTERM')
       }

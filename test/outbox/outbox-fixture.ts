@@ -1,4 +1,5 @@
 /** A sandbox, a mirror of it, and an outbox, all real. */
+
 import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
@@ -8,6 +9,7 @@ import type { ProjectConfig } from '../../src/config/config.ts'
 import type { OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
 import type { PushReport } from '../../src/outbox/core/reports.ts'
 import { parseRequest, type WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
@@ -64,7 +66,7 @@ export async function createOutboxFixture({
   addSendRecord(instance)
   if (mirrored) await syncOnce(instance.url!, sandbox, { streams: ['conversations', 'messages', 'visitors'] })
   const warehouse = await instance.open()
-  const admin = warehouse.outbox(sandbox.projectId)
+  const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
   const projectWith = (over: Partial<ProjectConfig>) =>
     projectConfigOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
   const idsOf = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id!)

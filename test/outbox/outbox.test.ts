@@ -1,8 +1,10 @@
 /** Claims and sends are decided by the database alone. */
+
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { operations, operationTypes, toLaneName } from '../../src/outbox/core/operations.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
@@ -16,7 +18,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('accepts every operation, in the lane of its target and with its view of the mirror', async () => {
       const o = await createOutboxFixture({ database })
-      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const values = { text: 'x', line: 'x', id: randomUUID(), flag: true }
       for (const [n, operation] of operations.entries()) {
         const { target, fields } = operationTypes[operation]
@@ -32,7 +34,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Once.'))
       const warehouses = await Promise.all(Array.from({ length: 4 }, () => o.instance.open()))
-      const outboxes = warehouses.map((warehouse) => warehouse.outbox(o.sandbox.projectId))
+      const outboxes = warehouses.map((warehouse) => createOutbox(warehouse.projectDb(o.sandbox.projectId)))
       const claims = await Promise.all(outboxes.map((outbox) => outbox.claim(id!, Date.now())))
       const [claimed, ...others] = claims.filter((claim) => claim !== null)
       expect(others).toEqual([])
@@ -45,9 +47,11 @@ for (const database of ['sqlite', 'postgres'] as const) {
     test('rejects the send of a write-back that was cancelled during its check', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Never.'))
-      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = await outbox.claim(id!, Date.now())
-      expect(await o.warehouse.outbox(o.sandbox.projectId).decide('cancelled', {}, { by: 'a test' })).toMatchObject({
+      expect(
+        await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).decide('cancelled', {}, { by: 'a test' }),
+      ).toMatchObject({
         ids: [id],
       })
       expect(await outbox.markSending(claimed!, {}, Date.now(), Date.now())).toBe(false)
@@ -56,8 +60,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('sends one write-back of a lane at a time, even if an earlier one is retried meanwhile', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
-      const admin = o.warehouse.outbox(o.sandbox.projectId)
-      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const admin = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const [first] = await o.queue(reply(o.conversation(0), 'First.'))
       await admin.decide('cancelled', {}, { by: 'a test' })
       const [second] = await o.queue(reply(o.conversation(0), 'Second.'))
@@ -78,7 +82,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     test('rejects the send of a row that was changed by SQL meanwhile', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'First thought.'))
-      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = (await outbox.claim(id!, Date.now()))!
       const [other] = [o.conversation(1)]
       await o.warehouse.query(`update writebacks set conversation_id = '${other}',
@@ -95,7 +99,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     test('verifies again before a resend, as a reply may have arrived late', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Late.'))
-      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = (await outbox.claim(id!, Date.now()))!
       const messages = [...o.sandbox.truth('messages')].filter(({ parentId }) => parentId === o.conversation(0))
       await outbox.markSending(claimed, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
@@ -112,7 +116,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [gone, there] = [o.conversation(0), o.conversation(1)]
       const [id] = await o.queue(reply(gone, 'Late.'), reply(there, 'On time.'))
-      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(claimed, { before: { ids: [] } }, Date.now(), Date.now())
       await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
@@ -126,7 +130,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     test('marks a sent reply uncertain if SQL made its row invalid', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Clear.'))
-      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
       await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
@@ -141,7 +145,7 @@ test('what was sent is verified before more is sent, as verifying does not wait 
   const o = await createOutboxFixture({ mirrored: false })
   const flags = [0, 1].map((n) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true }))
   const [queued, sent] = await o.queue(...flags)
-  const outbox = o.warehouse.outbox(o.sandbox.projectId)
+  const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   const claimed = (await outbox.claim(sent!, Date.now()))!
   await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
   await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
@@ -154,7 +158,7 @@ test('lanes of a dead process do not keep the next ones waiting, as their jobs m
   const [abandoned, next] = await o.queue(
     ...[0, 1, 2].map((n) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true })),
   )
-  const outbox = o.warehouse.outbox(o.sandbox.projectId)
+  const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   await outbox.claim(abandoned!, Date.now())
   await o.warehouse.query(`update writebacks set owner = 'dead' where owner is not null`)
   expect(await outbox.findClaimable(Date.now(), 1)).toMatchObject([{ id: abandoned }, { id: next }])

@@ -1,5 +1,7 @@
 /** Queued write-backs arrive once and in lane order. */
+
 import { expect, test } from 'vitest'
+import { readStatus } from '../../src/maintenance/sql/status.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
@@ -15,7 +17,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     )
     const before = [...sandbox.truth('visitors')].find(({ id }) => id === v)!.row as { email: string | null }
     const report = await push()
-    const { budget } = await warehouse.status(sandbox.projectId, Date.now(), {
+    const { budget } = await readStatus(warehouse.projectDb(sandbox.projectId), Date.now(), {
       ...usualPolicy,
       rate: { requests: 600, windowMs: 600_000 },
     })

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { resumeRestored } from '../../src/app/batches.ts'
+import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { startTestRedis } from '../jobs/queue-fixtures.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
@@ -63,7 +65,8 @@ async function restoreAfterSending(kind: Kind) {
   await restore()
   const warehouse = await fixture.instance.open()
   const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
-  const statuses = async () => (await warehouse.outbox(sandbox.projectId).list({}, 100)).map(({ status }) => status)
+  const statuses = async () =>
+    (await createOutbox(warehouse.projectDb(sandbox.projectId)).list({}, 100)).map(({ status }) => status)
   return {
     ...fixture,
     warehouse,
@@ -84,7 +87,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       await expect(push({ queueUrl })).rejects.toThrow(/older than/)
       expect(await statuses()).toEqual(['queued', 'queued', 'queued', 'queued'])
       expect(performedWrites(sandbox)).toHaveLength(4)
-      const { held } = await warehouse.status(sandbox.projectId, Date.now(), usualPolicy)
+      const { held } = await readStatus(warehouse.projectDb(sandbox.projectId), Date.now(), usualPolicy)
       expect(held).toMatchObject({ why: expect.stringMatching(/0 sends of 4/) })
     })
 

@@ -1,8 +1,10 @@
 /** A warehouse that was restored from a backup: what has left since then does not leave a second time. */
+
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
@@ -22,7 +24,7 @@ async function sendAndRestore(o: OutboxFixture) {
       ...{ signal: new AbortController().signal, onProgress: () => {}, onBudget: () => {}, despiteFailures: false },
       log: pino({ level: 'silent' }),
     })
-  return { url, push, warehouse, admin: warehouse.outbox(o.sandbox.projectId) }
+  return { url, push, warehouse, admin: createOutbox(warehouse.projectDb(o.sandbox.projectId)) }
 }
 
 async function restored(url: string) {

@@ -1,6 +1,8 @@
 /** A review equals what then happens, row by row; where the service moved meanwhile, a check names the difference. */
+
 import { expect, test } from 'vitest'
 import { describeDeviation } from '../../src/outbox/core/review-labels.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { createOutboxFixture } from './outbox-fixture.ts'
@@ -101,7 +103,7 @@ test('a flag that was approved before its reply stands against it, as it then do
   const fixture = await createOutboxFixture()
   const { sandbox, warehouse } = fixture
   const conversation_id = fixture.conversation(0)
-  const admin = warehouse.outbox(sandbox.projectId)
+  const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
   await queueBatch(fixture, [
     { operation: 'message', conversation_id, content: 'Done.', sender_name: 'Ann' },
     { operation: 'handled', conversation_id, handled: true },

@@ -1,14 +1,16 @@
 /** A batch of every kind of row on a sandbox, its review, and what each row did when it was sent. */
+
 import { pino } from 'pino'
 import { expect } from 'vitest'
 import { writebackDeps } from '../../src/app/push.ts'
+import { withRequestBudgets } from '../../src/app/request-budgets.ts'
 import { withService } from '../../src/app/service.ts'
-import { withRequestBudgets } from '../../src/app/with-resources.ts'
 import type { WritebackReview } from '../../src/outbox/core/review.ts'
 import type { CheckedOutcomes, CheckedReview, ReviewSummary } from '../../src/outbox/core/review-summary.ts'
 import type { WritebackStatus } from '../../src/outbox/core/state.ts'
 import { checkSource } from '../../src/outbox/review/check-rows.ts'
 import { batchSource, compareWithChecks, importSource, reviewSource } from '../../src/outbox/review/review-rows.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { type OutboxFixture, type RequestLine, singleItem, toRequest } from './outbox-fixture.ts'
@@ -61,13 +63,13 @@ export function createPlainRows({ conversation, visitor }: OutboxFixture): reado
 
 export async function queueBatch({ warehouse, sandbox }: OutboxFixture, rows: readonly RequestLine[]): Promise<void> {
   const options = { status: 'queued', batchId: batch, createdBy: 'test', expiresAt: null } as const
-  await warehouse.outbox(sandbox.projectId).enqueue(singleItem(rows.map(toRequest)), options)
+  await createOutbox(warehouse.projectDb(sandbox.projectId)).enqueue(singleItem(rows.map(toRequest)), options)
 }
 
 export type ReviewedRows = { readonly summary: ReviewSummary; readonly reviews: readonly CheckedReview[] }
 
 function partsOf({ warehouse, sandbox }: OutboxFixture) {
-  return { reader: warehouse.outbox(sandbox.projectId), now: Date.now() }
+  return { reader: createOutbox(warehouse.projectDb(sandbox.projectId)), now: Date.now() }
 }
 
 export async function reviewLines(fixture: OutboxFixture, rows: readonly RequestLine[]): Promise<ReviewedRows> {
@@ -101,7 +103,7 @@ export async function reviewQueued(fixture: OutboxFixture): Promise<ReviewedRows
 
 /** What the checked rows did, beside what the check had shown. */
 export function compareQueued({ warehouse, sandbox }: OutboxFixture): Promise<CheckedOutcomes> {
-  const admin = warehouse.outbox(sandbox.projectId)
+  const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
   return compareWithChecks(admin, batch)
 }
 

@@ -1,6 +1,7 @@
 /** What others do meanwhile: visitors write, agents answer, a person queues and cancels write-backs, state gets lost. */
 
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import type { Ms } from '../../src/values/time.ts'
 import { toTimestamp } from '../../src/values/time.ts'
 import type { Program } from './program.ts'
@@ -64,7 +65,7 @@ function enqueueProgram({ scheduler, sandbox }: World, n: number): Program {
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.mistakes))
     const expiresAt = lifetimeMs === null ? null : toTimestamp(Date.now() + lifetimeMs)
     const options = { status: 'queued', batchId: null, createdBy: 'Ann', expiresAt } as const
-    await warehouse.outbox(project.projectId).enqueue([[parsed.request]], options)
+    await createOutbox(warehouse.projectDb(project.projectId)).enqueue([[parsed.request]], options)
     scheduler.log(process.name, `has queued ${JSON.stringify(request)}, which expires ${expiresAt ?? 'never'}`)
   }
 }
@@ -72,7 +73,7 @@ function enqueueProgram({ scheduler, sandbox }: World, n: number): Program {
 function cancelProgram({ cancelled }: World): Program {
   return async ({ scheduler, database, project }, process) => {
     const warehouse = await database.open(scheduler, process)
-    const admin = warehouse.outbox(project.projectId)
+    const admin = createOutbox(warehouse.projectDb(project.projectId))
     const open = await admin.list({ statuses: ['queued', 'sending', 'uncertain'] }, 100)
     const chosen = open[scheduler.int(0, open.length - 1)]
     if (chosen === undefined) return

@@ -1,6 +1,7 @@
 /** What must be true of a world after its last quiet runs, whatever happened before. Each failure is a sentence. */
 
 import type { Warehouse } from '../../src/app/open.ts'
+import { listGaps } from '../../src/maintenance/sql/status.ts'
 import type { OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
 import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import { parseTime } from '../../src/values/time.ts'
@@ -124,7 +125,7 @@ export async function checkLists(warehouse: Warehouse, sandbox: MemorySandbox, w
   for (const list of listNames) {
     const rows = (await findUncoveredRows(warehouse, sandbox, list)).filter((row) => hasListTime(list, row))
     if (rows.length === 0) continue
-    const gaps = (await warehouse.listGaps(sandbox.projectId)).filter(({ stream }) => stream === list)
+    const gaps = (await listGaps(warehouse.db, sandbox.projectId)).filter(({ stream }) => stream === list)
     const ranges = gaps.map(({ from, to }) => `${from ?? ''}/${to ?? ''}`).join(', ') || 'none'
     failures.push(
       `after ${when}: ${rows.length} ${list} are missing without a gap, as ${rows[0]?.key}; gaps: ${ranges}`,

@@ -1,17 +1,18 @@
 /** What a simulated process runs: `sync` and `push` as the program assembles them, and a person who uses the queue. */
+
 import { type Logger, pino } from 'pino'
 import type { Warehouse } from '../../src/app/open.ts'
 import { maxConcurrentLanes, writebackDeps } from '../../src/app/push.ts'
 import { openRequestBudgets } from '../../src/app/request-budgets.ts'
 import { withService } from '../../src/app/service.ts'
 import { acquireLocks, runSyncUnderLock } from '../../src/app/sync.ts'
-import { createWarehouseRetry, retryingWarehouse } from '../../src/app/warehouse-retry.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { SyncMode } from '../../src/mirror/core/mirror.ts'
 import { availability } from '../../src/mirror/streams/all-streams.ts'
 import { sendQueued } from '../../src/outbox/send/send-queued.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
 import type { Ms } from '../../src/values/time.ts'
+import { createWarehouseRetry } from '../../src/warehouse/retry.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import type { createSimulatedNetwork } from './simulated-network.ts'
@@ -35,7 +36,9 @@ export const syncProgram =
       const { project } = deps
       const isSliceOver = () => process.isSliceOver
       const requests = { signal, log, connections, onProgress: () => {} }
-      const options = { ...requests, mode, streams: mirroredStreams, wait: false, isSliceOver }
+      // Facts are derived from rows that are committed, and nothing here depends on them: they would double the statements.
+      const facts = { maxFactsMs: 0 }
+      const options = { ...requests, ...facts, mode, streams: mirroredStreams, wait: false, isSliceOver }
       const lock = await acquireLocks(warehouse, project, options)
       const { run } = await runSyncUnderLock(lock, warehouse, budgets, project, options)
       deps.scheduler.log(process.name, `has synced (${mode}): ${run.outcome}`)
@@ -44,9 +47,9 @@ export const syncProgram =
 export const pushProgram =
   (despiteFailures: boolean): Program =>
   (deps, process, signal) =>
-    withProgram(deps, process, signal, ({ warehouse, budgets, log, connections, retry }) =>
+    withProgram(deps, process, signal, ({ warehouse, budgets, log, connections }) =>
       withService(deps.project, budgets.forProject(deps.project), { signal, log, connections }, async (service) => {
-        const writebacks = await writebackDeps(warehouse, deps.project, service, log, retry)
+        const writebacks = await writebackDeps(warehouse, deps.project, service, log)
         const options = { maxConcurrentLanes, despiteFailures, pollMs, onProgress: () => {} }
         const { outcomes } = await sendQueued(writebacks, options)
         deps.scheduler.log(process.name, `has pushed: ${JSON.stringify(outcomes.counts)}`)
@@ -74,7 +77,6 @@ type Resources = {
   readonly budgets: Awaited<ReturnType<typeof openRequestBudgets>>
   readonly log: Logger
   readonly connections: ReturnType<ProgramDeps['network']['connectionsOf']>
-  readonly retry: ReturnType<typeof createWarehouseRetry>
 }
 
 async function withProgram(
@@ -84,21 +86,13 @@ async function withProgram(
   work: (resources: Resources) => Promise<void>,
 ): Promise<void> {
   const log = createProcessLog(deps, process)
-  const retry = createWarehouseRetry({ signal })
-  const opened = await deps.database.open(deps.scheduler, process)
-  const warehouse = withoutFacts(retryingWarehouse(opened, retry))
-  const budgets = await openRequestBudgets('embedded', warehouse, log, retry)
+  const warehouse = await deps.database.open(deps.scheduler, process, createWarehouseRetry({ signal }))
+  const budgets = await openRequestBudgets('embedded', warehouse, log)
   try {
-    await work({ warehouse, budgets, log, connections: deps.network.connectionsOf(process), retry })
+    await work({ warehouse, budgets, log, connections: deps.network.connectionsOf(process) })
   } finally {
     await budgets.close()
   }
-}
-
-/** Facts are derived from rows that are committed, and nothing here depends on them: they would double the statements. */
-function withoutFacts(warehouse: Warehouse): Warehouse {
-  const refresh = async () => ({ conversations: 0, isComplete: true })
-  return { ...warehouse, facts: (...settings) => ({ ...warehouse.facts(...settings), refresh }) }
 }
 
 const silent = pino({ level: 'silent' })

@@ -3,11 +3,13 @@
  * processes interleave between any two of them, and a process can die there: its open transaction is rolled back. File and
  * connections serve one schedule after the other, because opening them takes longer than a schedule.
  */
+
 import { copyFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { createWarehouse, type Warehouse } from '../../src/app/open.ts'
 import type { ConnectionPool, DbConnection } from '../../src/warehouse/connection-pool.ts'
 import { withExplainedErrors } from '../../src/warehouse/open-database.ts'
+import { noRetry } from '../../src/warehouse/retry.ts'
 import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
 import type { Event } from './digest.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
@@ -81,11 +83,12 @@ export function createSimulatedDatabase(template: string, path: string, addFunct
   return {
     /** For whatever watches the database: its statements are no items of the schedule. */
     observing: () => own.database,
-    open: async (scheduler: Scheduler, process: SimulatedProcess): Promise<Warehouse> => {
+    open: async (scheduler: Scheduler, process: SimulatedProcess, retry = noRetry): Promise<Warehouse> => {
       const real = await openReal()
       inUse.set(process, real)
       const pool = scheduledPool(scheduler, process, real)
-      return createWarehouse(withExplainedErrors(pool, { kind: 'sqlite', path, setting: '' }), { access: 'read' })
+      const explained = withExplainedErrors(pool, { kind: 'sqlite', path, setting: '' })
+      return createWarehouse(explained, { access: 'read', retry })
     },
     /** A warehouse for the world itself, whose statements take no time. */
     openUnscheduled: async (process: SimulatedProcess): Promise<Warehouse> => {

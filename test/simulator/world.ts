@@ -1,8 +1,10 @@
 /** Runs one schedule: a world of processes over one database and one service, made and driven by a seed. */
 
 import { listStreamNames } from '../../schema/stream-specs.ts'
+import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { defaultProject } from '../../src/config/config.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { createMemorySandbox, type MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
 import type { Ms } from '../../src/values/time.ts'
@@ -177,7 +179,7 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
   const warehouse = await database.openUnscheduled(world.spectator)
   if (plan.pushers > 0) {
     await runQuietly('push', pushProgram(true))
-    const entries = await warehouse.outbox(sandbox.projectId).list({}, 1000)
+    const entries = await createOutbox(warehouse.projectDb(sandbox.projectId)).list({}, 1000)
     failures.push(...checkWritebacks(sandbox, entries, world.cancelled))
   }
   if (plan.syncers > 0) {
@@ -201,7 +203,7 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
 }
 
 async function isReconcileUnfinished(warehouse: Warehouse, { projectId }: MemorySandbox): Promise<boolean> {
-  const mirror = warehouse.mirror(projectId)
+  const mirror = openMirror(warehouse, projectId)
   const positions = await Promise.all(listStreamNames.map((name) => mirror.readCursor(`${name}:whole`)))
   return positions.some((position) => position !== null)
 }

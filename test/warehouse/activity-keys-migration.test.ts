@@ -1,7 +1,10 @@
 /** Upgrading a warehouse whose entries of activity are identified by their ids alone. */
+
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import { openWarehouse } from '../../src/app/open.ts'
+import { rewriteRows } from '../../src/mirror/sql/rewrite-raw.ts'
 import { visitorActivity } from '../../src/mirror/streams/all-streams.ts'
 import { type JsonObject, stringifyJson } from '../../src/values/json.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
@@ -69,7 +72,7 @@ for (const db of databases) {
       const { list, count } = sqlHelpers(warehouse)
       expect([await count('visitor_activity'), await count('sync_rewrites')]).toEqual([4607, 0])
       for (const visitor of Object.keys(entriesOf)) {
-        const mirror = warehouse.mirror('main', { schema: 'freeze' })
+        const mirror = openMirror(warehouse, 'main', { schema: 'freeze' })
         const { rows } = visitorActivity.parseRows(entriesOf[visitor] ?? [], visitor)
         // The same entries in the same order: none is new, and none differs from the one that its key had.
         const page = { ...commit('visitor_activity', rows), requestedAt: 1_800_000_000_000 }
@@ -89,7 +92,10 @@ for (const db of databases) {
     test('is renewed batch by batch: what was stopped continues, and nothing reads the mirror before', async () => {
       const database = await openOlder(db, { main: ['many'] })
       const stopped = await openWarehouse(url(database), { keys: 'later' })
-      expect(await stopped.rewriteRows({ isOver: () => true })).toEqual({ rows: 1000, isComplete: false })
+      expect(await rewriteRows(stopped.db, stopped.kind, { isOver: () => true })).toEqual({
+        rows: 1000,
+        isComplete: false,
+      })
       await stopped.close()
       await expect(openWarehouse(url(database), { access: 'read' })).rejects.toThrow('older version')
       const { list } = sqlHelpers(await database.open())

@@ -1,5 +1,7 @@
 /** Committing pages to the mirror. */
+
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import { databases } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, recording, rollup, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
@@ -83,7 +85,7 @@ for (const db of databases) {
 
     test('projects never touch each other’s rows', async () => {
       const { warehouse, mirror, list } = await openTestWarehouse(db)
-      const other = warehouse.mirror('other')
+      const other = openMirror(warehouse, 'other')
       await mirror.commit(commit('visitors', [visitor('v1', {}, { name: 'ours' })], { cursors: { visitors: 'a' } }))
       await other.commit(commit('visitors', [visitor('v1', {}, { name: 'theirs' })], { cursors: { visitors: 'b' } }))
       expect(await list('select name from visitors order by project_id')).toEqual(['ours', 'theirs'])

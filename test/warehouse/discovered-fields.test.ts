@@ -1,7 +1,9 @@
 /** Undocumented fields become columns when they first appear. */
+
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import { columnName } from '../../src/mirror/sql/discovered-columns/field-column.ts'
 import { toRow } from '../../src/mirror/streams/stream.ts'
 import { fieldAtNames, fieldAtPath } from '../../src/values/field-path.ts'
@@ -78,10 +80,10 @@ for (const db of databases) {
     test('a value that did not fit is filled in once its column can be widened, whether or not it comes again', async () => {
       const { warehouse, mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1', { score: 1, plan: 1 })]))
-      const frozen = warehouse.mirror('main', { schema: 'freeze' })
+      const frozen = openMirror(warehouse, 'main', { schema: 'freeze' })
       await frozen.commit(commit('visitors', [visitor('v2', { score: 2.5, plan: 'gold' })]))
       expect(await list('select score from visitors order by id')).toEqual([1, null])
-      const later = warehouse.mirror('main')
+      const later = openMirror(warehouse, 'main')
       await later.startRun('incremental', 1)
       expect(await list('select score from visitors order by id')).toEqual([1, 2.5])
       expect(await list('select plan from visitors order by id')).toEqual(['1', 'gold'])
@@ -167,11 +169,11 @@ for (const db of databases) {
 
     test('a frozen schema gets no columns; when it is unfrozen, they are filled from the stored rows', async () => {
       const { warehouse, list, all } = await openTestWarehouse(db)
-      const frozen = warehouse.mirror('main', { schema: 'freeze' })
+      const frozen = openMirror(warehouse, 'main', { schema: 'freeze' })
       const rows = Array.from({ length: 520 }, (_, i) => activity('v1', `h${i}`, 0, { page: { 'a.b': i }, n: i }))
       await frozen.commit(commit('visitor_activity', rows))
       expect(await list('select column_name from discovered_fields')).toEqual([null, null])
-      const unfrozen = warehouse.mirror('main')
+      const unfrozen = openMirror(warehouse, 'main')
       await unfrozen.commit(commit('visitor_activity', [activity('v1', 'new', 0, { page: { 'a.b': 1 }, n: 1 })]))
       expect(await list("select n from visitor_activity where entry_hash = 'h7'")).toEqual([null])
       await unfrozen.startRun('incremental', 1)
@@ -188,7 +190,7 @@ for (const db of databases) {
     test('two processes that discover fields at once both get their columns', async () => {
       const { database, warehouse, list } = await openTestWarehouse(db)
       const other = await database.open()
-      const [a, b] = [warehouse.mirror('main'), other.mirror('other')]
+      const [a, b] = [openMirror(warehouse, 'main'), openMirror(other, 'other')]
       for (const n of [1, 2, 3]) {
         await Promise.all([
           a.commit(commit('visitors', [visitor('v1', { [`shared${n}`]: n, a: n })])),

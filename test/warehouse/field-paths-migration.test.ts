@@ -1,5 +1,7 @@
 /** Upgrading a warehouse in which a field whose name has a dot has the path of a nested one. */
+
 import { expect, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { databases } from '../support/databases.ts'
 import { openWithout } from './older-warehouse.ts'
@@ -21,8 +23,8 @@ test.for(databases)('each field keeps its column — $name', async (db) => {
     values ('main', 'v0', '${JSON.stringify(fields)}', 1, '2026-09-01T00:00:00Z', 'name', 'Oslo', 'pro')`)
   await close()
   const warehouse = await openWarehouse(database.url!)
-  await warehouse.mirror('main').commit(commit('visitors', [visitor('v1', fields)]))
-  await warehouse.mirror('main').commit(commit('visitors', [visitor('v2', { utm: { source: 'nested' } })]))
+  await openMirror(warehouse, 'main').commit(commit('visitors', [visitor('v1', fields)]))
+  await openMirror(warehouse, 'main').commit(commit('visitors', [visitor('v2', { utm: { source: 'nested' } })]))
   expect(
     await warehouse.query('select id, utm__source, geo__city, custom__plan__name from visitors order by id'),
   ).toEqual([

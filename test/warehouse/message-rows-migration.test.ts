@@ -1,6 +1,9 @@
 /** Upgrading a warehouse whose messages are stored whole: with rows, and with what people have built on `messages`. */
+
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { migrationNames, released } from '../../schema/migrations/migrations.ts'
+import { openMirror } from '../../src/app/mirror.ts'
+import { rewriteRows } from '../../src/mirror/sql/rewrite-raw.ts'
 import { messages } from '../../src/mirror/streams/all-streams.ts'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/values/json.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
@@ -36,9 +39,12 @@ for (const db of databases) {
       const { all, list } = sqlHelpers(warehouse)
       const read = async (text: string) => [...(await all(text))]
       expect(await readAll(read)).toEqual(before)
-      expect(await warehouse.rewriteRows({ isOver: () => true })).toEqual({ rows: 1000, isComplete: false })
+      expect(await rewriteRows(warehouse.db, warehouse.kind, { isOver: () => true })).toEqual({
+        rows: 1000,
+        isComplete: false,
+      })
       expect(await readAll(read)).toEqual(before)
-      expect(await warehouse.rewriteRows({})).toEqual({ rows: 100, isComplete: true })
+      expect(await rewriteRows(warehouse.db, warehouse.kind, {})).toEqual({ rows: 100, isComplete: true })
       expect(await readAll(read)).toEqual(before)
       expect(await list("select count(*) from message_rows where cast(raw as text) like '%utterance%'")).toEqual([0])
     })
@@ -48,7 +54,7 @@ for (const db of databases) {
       await close()
       const warehouse = await database.open()
       const { all, list } = sqlHelpers(warehouse)
-      const mirror = warehouse.mirror('main')
+      const mirror = openMirror(warehouse, 'main')
       const rows = [rowOf(1), { ...rowOf(2), content: 'Edited' }, { ...rowOf(4), weight: 1 }, rowOf(5)]
       const run = await mirror.startRun('incremental', 1_800_000_000_000)
       await mirror.commit({ ...commit('messages', messages.parseRows(rows, 'c').rows), requestedAt: 1_800_000_000_000 })

@@ -1,8 +1,11 @@
 /** Messages are stored without what their columns hold, and `messages` shows them as the service sent them. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import { fieldsNotInColumns } from '../../src/mirror/core/message-fields.ts'
 import type { Mirror } from '../../src/mirror/sql/mirror.ts'
+import { rewriteRows } from '../../src/mirror/sql/rewrite-raw.ts'
 import { messages } from '../../src/mirror/streams/all-streams.ts'
 import { type Json, type JsonObject, parseJson, stringifyJson } from '../../src/values/json.ts'
 import { decodeJson } from '../../src/warehouse/escape.ts'
@@ -183,12 +186,12 @@ for (const db of databases) {
       await warehouse.query("insert into sync_rewrites (name, position) values ('messages.raw', '')")
       const before = await readAll(mirror)
       expect(before).toEqual(new Map(oldRows.map((row) => [`c,${row.columns.id}`, parseJson(stringifyJson(row.item))])))
-      const stopped = await warehouse.rewriteRows({ isOver: () => true })
+      const stopped = await rewriteRows(warehouse.db, warehouse.kind, { isOver: () => true })
       expect(stopped).toEqual({ rows: 1000, isComplete: false })
       expect(await readAll(mirror)).toEqual(before)
       const progress: number[] = []
       const reopened = await database.open()
-      const finished = await reopened.rewriteRows({ onProgress: (rows) => void progress.push(rows) })
+      const finished = await rewriteRows(reopened.db, reopened.kind, { onProgress: (rows) => void progress.push(rows) })
       expect(finished.isComplete).toBe(true)
       expect(progress.at(-1)).toBe(finished.rows)
       expect(await readAll(mirror)).toEqual(before)
@@ -225,7 +228,7 @@ for (const db of databases) {
       const commitTo = (to: ReadMirror, id: number, fields: JsonObject) =>
         to.commit(commit('messages', messages.parseRows([{ ...plain, id, ...fields }], 'c').rows))
       await commitTo(mirror, 7, { mood: 'glad', score: 1 })
-      const discovering = warehouse.mirror('main')
+      const discovering = openMirror(warehouse, 'main')
       await commitTo(discovering, 8, { mood: 'sad', score: 2 })
       await discovering.startRun('incremental', 1)
       expect(await list('select mood from messages order by id')).toEqual(['glad', 'sad'])

@@ -1,4 +1,5 @@
 /** Postgres becomes unavailable during a command: the command waits, loses nothing and sends nothing twice. */
+
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { streamNames } from '../../schema/stream-specs.ts'
@@ -6,6 +7,7 @@ import { importWritebacks } from '../../src/app/import.ts'
 import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
 import { pushProject } from '../../src/app/push.ts'
 import { verifyProject } from '../../src/app/verify.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { configOf, findDifferences, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
@@ -176,7 +178,7 @@ describe('a connection that breaks before the response to a commit', () => {
     expect(written).toBeGreaterThan(ids.length * 2)
     const sent = sandbox.ledger().map(({ body }) => (body as { readonly content: string }).content)
     expect(sent.toSorted()).toEqual(ids.map((id) => `To ${id}`).toSorted())
-    expect(await opened.outbox(sandbox.projectId).countByStatus({})).toEqual({ succeeded: ids.length })
+    expect(await createOutbox(opened.projectDb(sandbox.projectId)).countByStatus({})).toEqual({ succeeded: ids.length })
   })
 
   test('in an import: everything is queued once', async () => {
@@ -196,7 +198,7 @@ describe('a connection that breaks before the response to a commit', () => {
     const report = await importWritebacks(configOf(proxy.url, project), project, given, importing)
     expect(report).toMatchObject({ outcome: 'queued', queued: 3, known: 0 })
     expect(lost).toBe(1)
-    expect(await opened.outbox(sandbox.projectId).countByStatus({})).toEqual({ queued: 3 })
+    expect(await createOutbox(opened.projectDb(sandbox.projectId)).countByStatus({})).toEqual({ queued: 3 })
   })
 })
 

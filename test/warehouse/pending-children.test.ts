@@ -1,5 +1,7 @@
 /** Pending children after changes and deletions of parents, gaps, seen rows, and reading the mirror back. */
+
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import { databases } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
@@ -281,7 +283,7 @@ for (const db of databases) {
       await mirror.commit(commit('calls', [], { gaps: [gap] }))
       expect(await mirror.listOpenGaps('calls')).toMatchObject([gap, span])
       const since = Date.now() + 1000
-      const laterMirror = warehouse.mirror('main', { clock: () => since })
+      const laterMirror = openMirror(warehouse, 'main', { clock: () => since })
       await laterMirror.commit(commit('calls', [], { gaps: [gap] }))
       expect(await laterMirror.resolveGaps('calls', since)).toBe(1)
       expect(await mirror.listOpenGaps('calls')).toMatchObject([gap])

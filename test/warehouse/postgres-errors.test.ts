@@ -1,10 +1,12 @@
 /** Errors of Postgres: the message says what to do, and the exit code whether trying again may help. */
+
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { checkProject } from '../../src/app/check.ts'
 import { openWarehouse } from '../../src/app/open.ts'
+import { readStatus } from '../../src/maintenance/sql/status.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
@@ -92,7 +94,9 @@ test('a read-only mirror has a status, and commands that store their request bud
   await changeForTest(`alter role ${role} set default_transaction_read_only = on`, `alter role ${role} reset all`)
   const project = projectConfigOf(sandbox)
   const warehouse = await openWarehouse(url, { access: 'read' })
-  expect((await warehouse.status(project.projectId, Date.now(), project)).streams.length).toBeGreaterThan(0)
+  expect(
+    (await readStatus(warehouse.projectDb(project.projectId), Date.now(), project)).streams.length,
+  ).toBeGreaterThan(0)
   await warehouse.close()
   const checking = checkProject(configOf(url, project), project, {
     signal: new AbortController().signal,

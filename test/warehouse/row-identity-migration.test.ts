@@ -1,6 +1,8 @@
 /** Upgrading a warehouse in which other letters of an id made a second row of it. */
+
 import { expect, test } from 'vitest'
 import { openWarehouse } from '../../src/app/open.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
 import { openWithout } from './older-warehouse.ts'
 
@@ -48,7 +50,7 @@ test.for(databases)('the rows are joined with all of their children — $name', 
   )
   expect(await list('select distinct lane from writebacks')).toEqual([`conversation/${id}`])
   const targets = [upper, id, mixed].map((target) => ({ operation: 'handled', target }) as const)
-  const found = await warehouse.outbox('p').readTargets(targets)
+  const found = await createOutbox(warehouse.projectDb('p')).readTargets(targets)
   expect(found.map((state) => state?.kind)).toEqual(['conversation', 'conversation', 'conversation'])
   expect(await list('select parent_id, due_at, whole from sync_children')).toEqual([`${mixed} 1 1`])
   await warehouse.close()

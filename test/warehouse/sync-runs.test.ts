@@ -1,9 +1,19 @@
 /** Sync runs, the locks that keep them apart, and the status report. */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
+import { createProjects } from '../../src/maintenance/sql/projects.ts'
+import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { createWorkers } from '../../src/maintenance/sql/workers.ts'
 import type { StreamReport } from '../../src/mirror/core/mirror.ts'
+import { rememberRowCounts } from '../../src/mirror/sql/row-counts.ts'
+import { acquireStreamLocks } from '../../src/mirror/sql/stream-locks.ts'
+import { deleteIdleRuns } from '../../src/mirror/sql/sync-runs.ts'
+import { createBudgetRecords } from '../../src/service/sql/budget-records.ts'
 import { addSample, type RequestSample, requestsSince } from '../../src/service/sql/request-counts.ts'
+import { toTimestamp } from '../../src/values/time.ts'
 import { currentProcess, isProcessAlive } from '../../src/warehouse/process-identity.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { databases } from '../support/databases.ts'
@@ -26,37 +36,39 @@ for (const db of databases) {
   describe(`sync runs — ${db.name}`, () => {
     test('only one process can lock a stream, until it is released', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      const first = await warehouse.lockStreams('main', ['calls'], now)
+      const first = await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
       if (!first.held) throw new Error('the lock of an empty warehouse is free')
-      expect(await warehouse.lockStreams('main', ['calls'], now)).toEqual({
+      expect(await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)).toEqual({
         held: false,
         stream: 'calls',
         holder: expect.stringContaining(`process ${process.pid} on `),
         since: '2026-06-01T00:00:00Z',
         isAlive: true,
       })
-      expect((await warehouse.lockStreams('other', ['calls'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('other'), ['calls'], now)).held).toBe(true)
       expect(await first.heartbeat(now + 1)).toBe(true)
       await first.release()
-      expect((await warehouse.lockStreams('main', ['calls'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)).held).toBe(true)
       expect(await first.heartbeat(now + 2)).toBe(false)
     })
 
     test('of several simultaneous attempts, one gets the lock', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      const attempts = await Promise.all(Array.from({ length: 5 }, () => warehouse.lockStreams('main', ['calls'], now)))
+      const attempts = await Promise.all(
+        Array.from({ length: 5 }, () => acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)),
+      )
       expect(attempts.filter(({ held }) => held)).toHaveLength(1)
     })
 
     test('the lock of a dead process is taken over at once, and its run has failed', async () => {
       const { warehouse, mirror, one, all } = await openTestWarehouse(db)
-      expect((await warehouse.lockStreams('main', ['calls'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)).held).toBe(true)
       const run = await mirror.startRun('full', now)
       await mirror.heartbeat(run, 7, now + 5000)
       // The process id now belongs to a process that started at another time.
       const [machine] = currentProcess().process.split('@')
       await all(`update sync_locks set process = '${machine}@long ago'`)
-      expect((await warehouse.lockStreams('main', ['calls'], now + 6000)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 6000)).held).toBe(true)
       expect(await one('select outcome, finished_at, requests from sync_runs')).toEqual({
         outcome: 'failed',
         finished_at: '2026-06-01T00:00:05Z',
@@ -66,19 +78,25 @@ for (const db of databases) {
 
     test('a lock of another machine is taken over only after its heartbeats have stopped', async () => {
       const { warehouse, all } = await openTestWarehouse(db)
-      await warehouse.lockStreams('main', ['calls'], now)
+      await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
       await all("update sync_locks set host = 'elsewhere'")
-      expect((await warehouse.lockStreams('main', ['calls'], now + 59_999)).held).toBe(false)
-      expect((await warehouse.lockStreams('main', ['calls'], now + 60_000)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 59_999)).held).toBe(false)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 60_000)).held).toBe(true)
     })
 
     test('a sync counts the rows of streams that it changed, and status shows the count of a large one', async () => {
       const { warehouse, mirror, one, all } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [call('a'), call('b')]))
       await mirror.finishRun(await mirror.startRun('full', now), 'complete', [report('calls'), report('visitors')], now)
-      await warehouse.rememberRowCounts('main', new Map([['calls', 2] as const, ['visitors', 0] as const]), now)
+      await rememberRowCounts(
+        warehouse.projectDb('main'),
+        new Map([['calls', 2] as const, ['visitors', 0] as const]),
+        now,
+      )
       const calls = async () =>
-        (await warehouse.status('main', now, usualPolicy)).streams.find(({ stream }) => stream === 'calls')
+        (await readStatus(warehouse.projectDb('main'), now, usualPolicy)).streams.find(
+          ({ stream }) => stream === 'calls',
+        )
       expect(await one("select counted_rows, counted_at from sync_streams where stream = 'calls'")).toEqual({
         counted_rows: 2,
         counted_at: '2026-06-01T00:00:00Z',
@@ -94,32 +112,33 @@ for (const db of databases) {
 
     test('several streams are locked together or not at all, and others stay free', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      const both = await warehouse.lockStreams('main', ['calls', 'visitors'], now)
+      const both = await acquireStreamLocks(warehouse.projectDb('main'), ['calls', 'visitors'], now)
       if (!both.held) throw new Error('the locks of an empty warehouse are free')
-      expect(await warehouse.lockStreams('main', ['conversations', 'visitors'], now)).toMatchObject({
+      expect(await acquireStreamLocks(warehouse.projectDb('main'), ['conversations', 'visitors'], now)).toMatchObject({
         stream: 'visitors',
       })
-      expect((await warehouse.lockStreams('main', ['conversations'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['conversations'], now)).held).toBe(true)
       expect(await both.heartbeat(now)).toBe(true)
       await both.release()
-      expect((await warehouse.lockStreams('main', ['visitors'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['visitors'], now)).held).toBe(true)
     })
 
     test('acquiring a lock does not close the runs of processes that hold other locks', async () => {
       const { warehouse, one } = await openTestWarehouse(db)
-      const calls = await warehouse.lockStreams('main', ['calls'], now)
+      const calls = await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
       if (!calls.held) throw new Error('the lock of an empty warehouse is free')
-      await warehouse.mirror('main', { lockToken: calls.token }).startRun('incremental', now)
-      await warehouse.lockStreams('main', ['visitors'], now)
+      await openMirror(warehouse, 'main', { lockToken: calls.token }).startRun('incremental', now)
+      await acquireStreamLocks(warehouse.projectDb('main'), ['visitors'], now)
       expect(await one('select outcome from sync_runs')).toEqual({ outcome: null })
       await calls.release()
-      await warehouse.lockStreams('main', ['calls'], now)
+      await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
       expect(await one('select outcome from sync_runs')).toEqual({ outcome: 'failed' })
     })
 
     test('the requests of recent runs are counted if they lie within the window', async () => {
       const { warehouse, mirror } = await openTestWarehouse(db)
-      const used = async (at: number) => (await warehouse.status('main', at, usualPolicy)).budget.usedInWindow
+      const used = async (at: number) =>
+        (await readStatus(warehouse.projectDb('main'), at, usualPolicy)).budget.usedInWindow
       expect(await used(now)).toBe(0)
       const run = await mirror.startRun('incremental', now)
       await mirror.heartbeat(run, 400, now + 50_000)
@@ -130,7 +149,10 @@ for (const db of databases) {
 
     test('a key is unused until its first use, and again some time after', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      const [ours, other] = [warehouse.keyUse('ours'), warehouse.keyUse('other')]
+      const [ours, other] = [
+        createBudgetRecords(warehouse.pool).keyUse('ours'),
+        createBudgetRecords(warehouse.pool).keyUse('other'),
+      ]
       expect(await ours.isUnusedFor(60_000)).toBe(true)
       await ours.recordUse()
       await ours.recordUse()
@@ -145,26 +167,33 @@ for (const db of databases) {
       await mirror.finishRun(idle, 'complete', [report('calls', { changed: 0 })], now)
       const busy = await mirror.startRun('incremental', now)
       await mirror.finishRun(busy, 'complete', [report('visitors')], now)
-      expect(await warehouse.deleteIdleRuns(now)).toBe(0)
-      expect(await warehouse.deleteIdleRuns(now + 1000)).toBe(1)
+      expect(await deleteIdleRuns(warehouse.db, toTimestamp(now))).toBe(0)
+      expect(await deleteIdleRuns(warehouse.db, toTimestamp(now + 1000))).toBe(1)
       expect(await count('sync_runs')).toBe(1)
-      const status = await warehouse.status('main', now, usualPolicy)
+      const status = await readStatus(warehouse.projectDb('main'), now, usualPolicy)
       expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe('2026-06-01T00:00:00Z')
     })
 
     test('status shows live workers, a paused project, and a lost request budget', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      await warehouse.workers.recordHeartbeat({ id: 'w1', queue: 'embedded', configuration: '' }, now)
-      await warehouse.projects.setPause('main', { until: now + 60_000, keyFingerprint: 'k', why: 'api_key_invalid' })
-      await warehouse.projects.recordBudgetLoss('main', 'Redis was emptied', now)
-      const status = await warehouse.status('main', now, usualPolicy)
+      await createWorkers(warehouse.db).recordHeartbeat({ id: 'w1', queue: 'embedded', configuration: '' }, now)
+      await createProjects(warehouse.db).setPause('main', {
+        until: now + 60_000,
+        keyFingerprint: 'k',
+        why: 'api_key_invalid',
+      })
+      await createProjects(warehouse.db).recordBudgetLoss('main', 'Redis was emptied', now)
+      const status = await readStatus(warehouse.projectDb('main'), now, usualPolicy)
       expect(status.workers).toMatchObject([{ queue: 'embedded', since: '2026-06-01T00:00:00Z' }])
       expect(status.paused).toEqual({ until: '2026-06-01T00:01:00Z', why: 'api_key_invalid' })
       expect(status.budget.lost).toEqual({ at: '2026-06-01T00:00:00Z', why: 'Redis was emptied' })
-      await warehouse.projects.setPause('main', null)
-      await warehouse.workers.remove('w1')
-      expect(await warehouse.status('main', now, usualPolicy)).toMatchObject({ workers: [], paused: null })
-      expect((await warehouse.status('main', now, usualPolicy)).budget.lost).not.toBeNull()
+      await createProjects(warehouse.db).setPause('main', null)
+      await createWorkers(warehouse.db).remove('w1')
+      expect(await readStatus(warehouse.projectDb('main'), now, usualPolicy)).toMatchObject({
+        workers: [],
+        paused: null,
+      })
+      expect((await readStatus(warehouse.projectDb('main'), now, usualPolicy)).budget.lost).not.toBeNull()
     })
 
     test('a finished run stores what each stream did', async () => {
@@ -215,7 +244,7 @@ for (const db of databases) {
         report('visitors', { skipped: 'visitors:read' }),
       ]
       await mirror.finishRun(run, 'gaps', reports, now + 1000)
-      const status = await warehouse.status('main', now + 2000, usualPolicy)
+      const status = await readStatus(warehouse.projectDb('main'), now + 2000, usualPolicy)
       const of = (name: string) => status.streams.find(({ stream }) => stream === name)
       expect(of('conversations')).toMatchObject({
         rows: 1,
@@ -235,8 +264,8 @@ for (const db of databases) {
         behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
         budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 316 },
       })
-      await warehouse.lockStreams('main', ['calls'], now)
-      expect((await warehouse.status('main', now, usualPolicy)).running).toMatchObject({
+      await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
+      expect((await readStatus(warehouse.projectDb('main'), now, usualPolicy)).running).toMatchObject({
         since: '2026-06-01T00:00:00Z',
       })
     })
@@ -286,8 +315,8 @@ test('an ended process is dead, a running one is alive, and one on another machi
 
 test('on the same machine a lock depends on its process, not on its heartbeats', async () => {
   const { warehouse } = await openTestWarehouse(databases[0]!)
-  await warehouse.lockStreams('main', ['calls'], now)
-  expect((await warehouse.lockStreams('main', ['calls'], now + 3_600_000)).held).toBe(false)
+  await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
+  expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 3_600_000)).held).toBe(false)
 })
 
 test('the request log is short, and overestimates rather than underestimates', () => {

@@ -1,5 +1,7 @@
 /** A warehouse without rows for one test, dropped after it, and helpers for SQL queries. */
+
 import { onTestFinished } from 'vitest'
+import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
@@ -7,7 +9,7 @@ export async function openTestWarehouse(db: Pick<TestDatabase, 'make'>, schema: 
   const database = await db.make()
   onTestFinished(() => database.drop())
   const warehouse = await database.open()
-  return { database, warehouse, mirror: warehouse.mirror('main', { schema }), ...sqlHelpers(warehouse) }
+  return { database, warehouse, mirror: openMirror(warehouse, 'main', { schema }), ...sqlHelpers(warehouse) }
 }
 
 export function sqlHelpers(warehouse: Warehouse) {

@@ -1,7 +1,10 @@
 /** How a worker coordinates its projects, its schedules and other workers, on each kind of queue. */
+
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
 import { createLog } from '../../src/log.ts'
+import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { readInstallationId } from '../../src/maintenance/sql/workers.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
 import type { BullBackend } from '../jobs/queue-fixtures.ts'
@@ -71,14 +74,14 @@ for (const { kind, make } of workerStores) {
       sandbox.advance(2000)
       sandbox.mutateIn(one).addConversation()
       await waitUntilEqual(worker, sandbox, one)
-      const { paused } = await stores.warehouse.status(two, Date.now(), denied)
+      const { paused } = await readStatus(stores.warehouse.projectDb(two), Date.now(), denied)
       expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
       expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
 
       sandbox.addKey({ key: 'svc_live_right' }, two)
       worker.reload(workerConfig(stores, [good, { ...denied, apiKey: secret('svc_live_right') }]))
       await waitUntilEqual(worker, sandbox, two)
-      expect((await stores.warehouse.status(two, Date.now(), denied)).paused).toBeNull()
+      expect((await readStatus(stores.warehouse.projectDb(two), Date.now(), denied)).paused).toBeNull()
     })
 
     sampledTest(on('redis'), 'adds and drops projects when it reloads its configuration', async () => {
@@ -140,7 +143,7 @@ for (const { kind, make } of workerStores) {
       }
       const backend = (await openBackend(stores.queueUrl, {
         log: silent,
-        installation: await stores.warehouse.installationId(),
+        installation: await readInstallationId(stores.warehouse.db),
       })) as BullBackend
       for (const name of ['schedules', 'sync', 'backfill']) await backend.queue(name).obliterate({ force: true })
       await backend.close()
@@ -169,9 +172,9 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
       // The newest one may be read again: nothing shows that its last second was complete.
       expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
-      expect((await stores.warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!)).workers).toHaveLength(
-        2,
-      )
+      expect(
+        (await readStatus(stores.warehouse.projectDb(sandbox.projectId), Date.now(), config.projects[0]!)).workers,
+      ).toHaveLength(2)
 
       await workers[0].stop()
       sandbox.mutate.addConversation()
@@ -188,7 +191,7 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)]))
       const backend = (await openBackend(stores.queueUrl, {
         log: silent,
-        installation: await stores.warehouse.installationId(),
+        installation: await readInstallationId(stores.warehouse.db),
       })) as BullBackend
       const syncQueue = backend.queue<unknown>('sync')
       const unknown = [

@@ -1,9 +1,11 @@
 /** A failing job is logged once, counted, shown with its reason and since when, and logged again when it recovers. */
+
 import { execFileSync } from 'node:child_process'
 import { renameSync, statSync } from 'node:fs'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import { openWarehouse } from '../../src/app/open.ts'
+import { readStatus } from '../../src/maintenance/sql/status.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { startTestRedis } from '../jobs/queue-fixtures.ts'
 import { findDifferences, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
@@ -50,7 +52,7 @@ describe('a job that fails', () => {
     sandbox = await startTestSandbox()
   })
   const streamOf = async (stream: string) => {
-    const { streams } = await warehouse.status(sandbox.projectId, Date.now(), usualPolicy)
+    const { streams } = await readStatus(warehouse.projectDb(sandbox.projectId), Date.now(), usualPolicy)
     return streams.find((report) => report.stream === stream)!
   }
 

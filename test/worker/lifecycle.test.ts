@@ -1,6 +1,8 @@
 /** The life cycle of a worker process, with the service and the warehouse, on each kind of queue. */
+
 import { expect, onTestFailed, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
+import { createAuditLog } from '../../src/outbox/sql/audit-log.ts'
 import type { MutationKind } from '../../src/sandbox/mutations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { findDifferences } from '../mirror/sync/sync-sandbox.ts'
@@ -46,8 +48,8 @@ const requestedConversations = (sandbox: Sandbox) =>
   sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
 
 /** Signs in to the worker's console by a one-time link and leaves its live numbers open. */
-async function listenToConsole(address: string, { auditLog }: Warehouse): Promise<{ ended: Promise<unknown> }> {
-  await auditLog.storeLink('code', 60_000, Date.now())
+async function listenToConsole(address: string, { db }: Warehouse): Promise<{ ended: Promise<unknown> }> {
+  await createAuditLog(db).storeLink('code', 60_000, Date.now())
   const body = new URLSearchParams({ name: 'ann', code: 'code' })
   const headers = { origin: address }
   const signedIn = await fetch(`${address}/console/sign-in`, { method: 'POST', body, headers, redirect: 'manual' })

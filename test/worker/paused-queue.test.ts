@@ -3,6 +3,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
 import { readOverview } from '../../src/console/sql/overview.ts'
+import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { readInstallationId } from '../../src/maintenance/sql/workers.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { captureLog } from '../http/test-server.ts'
 import type { BullBackend } from '../jobs/queue-fixtures.ts'
@@ -20,7 +22,7 @@ test('is in the log, the metrics, status and the console until it is resumed', a
   const project = projectConfigOf(sandbox, frequentSchedules)
   const config = workerConfig(stores, [project], { http: { host: '127.0.0.1', port: 0 } })
   const worker = await startWorkerInProcess(config)
-  const installation = await stores.warehouse.installationId()
+  const installation = await readInstallationId(stores.warehouse.db)
   const backend = (await openBackend(stores.queueUrl, { log: captureLog().log, installation })) as BullBackend
   onTestFinished(backend.close)
   const board = backend.queue('writebacks')
@@ -33,7 +35,8 @@ test('is in the log, the metrics, status and the console until it is resumed', a
     level: 'error',
   })
   expect(await metrics()).toContain('deskmirror_queue_paused{queue="writebacks"} 1')
-  const failures = async () => (await stores.warehouse.status(sandbox.projectId, Date.now(), project)).failures
+  const failures = async () =>
+    (await readStatus(stores.warehouse.projectDb(sandbox.projectId), Date.now(), project)).failures
   // It is logged before it is stored.
   await expect.poll(failures).toMatchObject([
     {

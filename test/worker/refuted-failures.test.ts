@@ -1,9 +1,11 @@
 /** A failure that a later success of any worker has refuted is gone: in this worker, in the others, and in the warehouse. */
+
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkReadiness } from '../../jobs/worker-http.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { createLog } from '../../src/log.ts'
 import type { JobIdentity } from '../../src/maintenance/core/job-failure.ts'
+import { listFailures } from '../../src/maintenance/sql/workers.ts'
 import { WarehouseError } from '../../src/warehouse/explain-error.ts'
 import { createJobFailures } from '../../src/worker/job-failures.ts'
 import { databases } from '../support/databases.ts'
@@ -23,7 +25,7 @@ describe('workers that share a warehouse', () => {
   }
   const workerOf = (warehouse: Warehouse, clock: { now: number }) =>
     createJobFailures({
-      ...warehouse,
+      db: warehouse.db,
       projects: () => [project],
       log,
       metrics: { countJobFailure: () => {} },
@@ -43,7 +45,7 @@ describe('workers that share a warehouse', () => {
     clock.now += 1000
     for (const identity of [laneJob('conversation/1'), syncJob]) await second.recordSuccess(identity)
     for (const worker of [first, second, first]) await worker.refresh()
-    expect(await warehouse.jobFailures.list()).toEqual([])
+    expect(await listFailures(warehouse.db)).toEqual([])
     expect([first.list(), second.list()]).toEqual([[], []])
     expect(await isReady(warehouse, first)).toBe(true)
   })
@@ -57,7 +59,7 @@ describe('workers that share a warehouse', () => {
     expect(await isReady(warehouse, worker)).toBe(true)
     clock.now += 1
     await worker.refresh()
-    expect([worker.list(), await warehouse.jobFailures.list()]).toEqual([[], []])
+    expect([worker.list(), await listFailures(warehouse.db)]).toEqual([[], []])
   })
 
   test('a failing table keeps it from being ready only as long as jobs fail', async () => {
@@ -71,7 +73,7 @@ describe('workers that share a warehouse', () => {
     clock.now += 3 * 60_000
     await worker.refresh()
     expect(await isReady(warehouse, worker)).toBe(true)
-    expect(await warehouse.jobFailures.list()).toEqual([])
+    expect(await listFailures(warehouse.db)).toEqual([])
   })
 
   test('a failure for another reason stays until its job succeeds', async () => {

@@ -1,7 +1,9 @@
 /** One Redis database: of two installations that know nothing of each other, and of workers that are configured differently. */
+
 import { expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
 import type { Warehouse } from '../../src/app/open.ts'
+import { readInstallationId } from '../../src/maintenance/sql/workers.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { silentLog } from '../jobs/queue-fixtures.ts'
 import { findDifferences, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
@@ -28,7 +30,7 @@ const dropped = ({ log }: LogReader) => log.filter(({ event }) => event === 'job
 const scheduleIds = async ({ queueUrl }: WorkerStores, warehouse: Warehouse) => {
   const backend = await openBackend(queueUrl, {
     log: silentLog,
-    installation: await warehouse.installationId(),
+    installation: await readInstallationId(warehouse.db),
   })
   const ids = (await backend.queue('schedules').getJobSchedulers(0, -1)).map(({ key }) => key)
   await backend.close()

@@ -1,4 +1,5 @@
 /** A webhook only makes the worker read rows again. On each kind of queue. */
+
 import { createHmac } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { pendingWebhookJobs } from '../../jobs/maintenance.ts'
@@ -6,6 +7,7 @@ import type { Warehouse } from '../../src/app/open.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { createLog } from '../../src/log.ts'
+import { createDeliveries } from '../../src/mirror/sql/webhook-deliveries.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
 import { processDeliveries, storeDelivery } from '../../src/worker/webhook-deliveries.ts'
@@ -128,7 +130,11 @@ for (const { kind, make } of workerStores) {
       const id = await idOf(stores.warehouse, 'conversations')
       sandbox.mutate.visitorWrites(id)
       const body = JSON.stringify({ id })
-      await stores.warehouse.deliveries.store(sandbox.projectId, { id: 'lost', body, bytes: body.length }, Date.now())
+      await createDeliveries(stores.warehouse.db, stores.warehouse.kind).store(
+        sandbox.projectId,
+        { id: 'lost', body, bytes: body.length },
+        Date.now(),
+      )
       await waitUntilEqual()
     })
 
@@ -249,7 +255,7 @@ describe('processing deliveries', () => {
     const { sandbox, warehouse, store, processDue, followUps } = await openContext()
     await store({ conversationId: await idOf(warehouse, 'conversations') })
     expect(await processDue(AbortSignal.abort())).toEqual({ kind: 'interrupted' })
-    expect(await warehouse.deliveries.firstDuePerProject(Date.now())).toHaveLength(1)
+    expect(await createDeliveries(warehouse.db, warehouse.kind).firstDuePerProject(Date.now())).toHaveLength(1)
     await sandbox.stop()
     expect(await processDue()).toMatchObject({ kind: 'failed' })
     const [left] = await warehouse.query('select due_at, taken_at, attempts from webhook_deliveries')

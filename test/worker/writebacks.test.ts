@@ -1,8 +1,10 @@
 /** A worker sends write-backs as they arrive, on each kind of queue, beside other workers and a `push`. */
+
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decideBatch } from '../../src/app/batches.ts'
 import { pushProject } from '../../src/app/push.ts'
 import { createLog } from '../../src/log.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { sampledTest } from '../support/sampled.ts'
@@ -111,7 +113,7 @@ test('stops a batch at once, goes on with it, and says when it was finished', as
   const project = projectConfigOf(sandbox, noSchedules)
   const config = workerConfig(stores, [project])
   const warehouse = await stores.open()
-  const admin = warehouse.outbox(sandbox.projectId)
+  const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
   const requests = [...sandbox.truth('conversations')].map(({ id }) => {
     const payload = { content: 'We are on it.', sender_name: 'Ann' }
     return { operation: 'message', target: id!, payload, ref: null, expect: null, expiresAt: null } as const

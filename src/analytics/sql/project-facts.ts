@@ -8,6 +8,7 @@ import type { FactKind } from '../../mirror/mirror.ts'
 import { factKinds, findPendingKind, listPendingFacts, removePendingFacts } from '../../mirror/sql/pending-facts.ts'
 import { inTransaction } from '../../mirror/sql/project-context.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { type Calendar, createCalendar } from '../core/calendar.ts'
 import { availabilityFacts } from './availability-facts.ts'
@@ -45,7 +46,7 @@ export function createProjectFacts(context: ProjectDb, settings: FactsSettings) 
     settings,
     calendar: createCalendar({ ...settings.analytics, timeZone: settings.timeZone }),
   }
-  return {
+  return retryAllMethods(context.retry, {
     /** Derives what is pending, and continues a rebuild or begins the one that changed settings ask for. */
     refresh: async (options: FactsOptions = {}) => {
       await applySettings(context, settings)
@@ -56,7 +57,7 @@ export function createProjectFacts(context: ProjectDb, settings: FactsSettings) 
       await inTransaction(context, (trx) => beginRebuild(trx, settings))
       return deriveAll(work, options)
     },
-  }
+  })
 }
 
 /** What was pending need not be remembered: the rebuild derives it. */

@@ -1,7 +1,9 @@
 /** Live numbers as server-sent events: texts by name, read once for all who listen to a project. */
+
 import type { ServerResponse } from 'node:http'
 import { estimateBatch } from '../../app/batches.ts'
 import type { Warehouse } from '../../app/open.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { errorText } from '../../values/system-error-text.ts'
 import type { Ms } from '../../values/time.ts'
 import { batchLive, batchShape } from '../pages/batch.ts'
@@ -92,7 +94,7 @@ const watchedBatches = 5
 
 /** Of the newest batches that are under way. */
 async function readProgress(warehouse: Warehouse, project: ConsoleProject) {
-  const outbox = warehouse.outbox(project.projectId)
+  const outbox = createOutbox(warehouse.projectDb(project.projectId))
   const moving = (await outbox.listBatches(listedBatches)).filter(({ state }) => state !== 'done')
   const read = moving.slice(0, watchedBatches).map(async (batch) => ({
     ...{ batch, estimate: await estimateBatch(outbox, warehouse, project, batch) },

@@ -1,7 +1,9 @@
 /** The console below `/console`: checks every request, then answers with a page. */
+
 import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
@@ -49,7 +51,7 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
     const warehouse = await reads.warehouse()
     const shown = await screen.show({
       ...{ reads, warehouse, project, all, id: request.params.id ?? '', signal: client.signal },
-      ...{ db: warehouse.projectDb(project.projectId), outbox: warehouse.outbox(project.projectId) },
+      ...{ db: warehouse.projectDb(project.projectId), outbox: createOutbox(warehouse.projectDb(project.projectId)) },
       frame: await site.projectFrame(request.viewer, project),
       query: (name) => all(name).at(0)?.slice(0, 1000) ?? null,
     })

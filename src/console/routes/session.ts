@@ -3,11 +3,12 @@
  * The key comes from the secret that the person signed in with, so a changed token, or a person who is removed from the
  * configuration, ends the session.
  */
+
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { Signer } from '@fastify/cookie'
-import type { Warehouse } from '../../app/open.ts'
 import type { Viewer } from '../../config/roles.ts'
 import { isEqualSecret } from '../../http/auth.ts'
+import type { AuditLog } from '../../outbox/outbox.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { foldName, looksLike } from '../core/person-names.ts'
@@ -31,7 +32,7 @@ export type Sessions = ReturnType<typeof createSessions>
 /** `ended`: where every worker sees sessions that have ended before their time. */
 export function createSessions(
   { people, ...access }: ConsoleAccess,
-  ended: Pick<Warehouse['auditLog'], 'endSession' | 'hasSessionEnded'>,
+  ended: Pick<AuditLog, 'endSession' | 'hasSessionEnded'>,
 ) {
   const linkKey = randomBytes(32)
   const httpToken = () => (people().length === 0 ? access.httpToken : null)

@@ -1,10 +1,11 @@
 /** What all routes of the console share: what it reads with, who may do what, and pages in their layout. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Warehouse } from '../../app/open.ts'
 import type { Config } from '../../config/config.ts'
 import { hasRole, type Role, type Viewer } from '../../config/roles.ts'
 import type { Attempts } from '../../http/http.ts'
 import type { Logger } from '../../log.ts'
+import type { AuditLog } from '../../outbox/outbox.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { type Frame, layout, type Page, problemPage } from '../layout.ts'
 
@@ -20,7 +21,7 @@ declare module 'fastify' {
 }
 
 /** Its audit log, one-time links and ended sessions. */
-type ConsoleStore = Omit<Warehouse['auditLog'], 'storeLink'>
+type ConsoleStore = Omit<AuditLog, 'storeLink'>
 
 export type ConsoleOptions = {
   readonly reads: ConsoleReads

@@ -42,30 +42,29 @@ async function readLiveRows(db: Db, now: EpochMs) {
   return rows.filter((row) => isProcessAlive(row, currentProcess()) ?? now - row.beat_at < 2 * heartbeatTimeoutMs)
 }
 
+/** What keeps the jobs of this installation apart from those of others in the same queue. */
+export async function readInstallationId(db: Db): Promise<string> {
+  return (await db.selectFrom('sync_installation').select('id').executeTakeFirstOrThrow()).id
+}
+
 /** Characters of a reason that are stored. */
 const maxReasonLength = 2000
 
-export type JobFailureRepository = ReturnType<typeof createJobFailures>
+/** One row for each failing job. Another worker may have recorded an earlier failure: its `since` stays. */
+export async function recordJobFailure(db: Db, failure: JobFailure): Promise<void> {
+  const { projectId, job, key, since, lastAt, failures, reason } = failure
+  const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
+  await db
+    .insertInto('sync_failures')
+    .values({ project_id: projectId, job, subject: key, since: toTimestamp(since), ...latest })
+    .onConflict((conflict) => conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest))
+    .execute()
+}
 
-/** One row for each failing job, from its first failure until it succeeds. */
-export function createJobFailures(db: Db) {
-  return {
-    /** Another worker may have recorded an earlier failure: its `since` stays. */
-    record: async ({ projectId, job, key, since, lastAt, failures, reason }: JobFailure): Promise<void> => {
-      const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
-      await db
-        .insertInto('sync_failures')
-        .values({ project_id: projectId, job, subject: key, since: toTimestamp(since), ...latest })
-        .onConflict((conflict) => conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest))
-        .execute()
-    },
-    clear: async ({ projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>) => {
-      await sql`
-        delete from sync_failures
-        where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(db)
-    },
-    list: () => listFailures(db),
-  }
+/** The job succeeded. */
+export async function clearJobFailure(db: Db, { projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>) {
+  await sql`
+    delete from sync_failures where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(db)
 }
 
 /** Longest failing first. `project`: only its own failures and those that concern all projects. */

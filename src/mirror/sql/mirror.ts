@@ -1,9 +1,7 @@
 /** The mirror of one project, in SQL. */
-import type { DatabaseKind } from '../../../schema/column-types.ts'
-import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs } from '../../values/time.ts'
-import type { Db } from '../../warehouse/connection-pool.ts'
-import { createProjectDb, type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
+import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
+import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import type { MirrorCommit, StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
 import { readRollups } from './analytics-rollups.ts'
@@ -76,7 +74,6 @@ const reads = {
   readRows,
   readRawById,
   readErased,
-  heartbeat: recordRunHeartbeat,
 }
 
 /** Writes outside of a page's commit. Each is a transaction. */
@@ -98,16 +95,15 @@ type Write = (trx: ProjectDb, ...args: never[]) => Promise<unknown>
 export type Mirror = ReturnType<typeof createMirror>
 
 export function createMirror(
-  db: Db,
-  kind: DatabaseKind,
-  project: ProjectId,
-  { schema = 'discover', lockToken, clock }: MirrorOptions,
+  projectDb: ProjectDb,
+  { schema = 'discover', lockToken, clock = Date.now }: MirrorOptions,
   showDiscoveredColumns: ShowColumns,
 ) {
+  const { db, kind, project, retry } = projectDb
   let runId: string | null = null
   const showColumns = showColumnsWith(showDiscoveredColumns)
   const fields = createDiscoveredFields({ db, kind, project, schema, showColumns })
-  const context: ProjectContext = { ...createProjectDb(db, kind, project, clock), fields, currentRunId: () => runId }
+  const context: ProjectContext = { ...projectDb, clock, fields, currentRunId: () => runId }
   let lastWrite: Promise<unknown> = Promise.resolve()
   /** Starts each write when the one before has ended, whether it succeeded or failed: each is short, and none waits for a lock. */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {
@@ -121,7 +117,7 @@ export function createMirror(
   ])
   const commit = createPageCommitter(context, runSerially)
   const statistics = createStatisticsUpdater(db, kind)
-  return {
+  const mirror = {
     ...ofProject(context, reads),
     ...(Object.fromEntries(inTransactions) as OfProject<typeof writes>),
     commit: async (page: MirrorCommit) => {
@@ -145,6 +141,13 @@ export function createMirror(
     finishRun: async (id: string, outcome: SyncOutcome, reports: readonly StreamReport[], now: EpochMs) => {
       await finishRun(context, id, outcome, reports, now)
       await statistics.runEnded()
+    },
+  }
+  return {
+    ...retryAllMethods(retry, mirror),
+    /** Not retried: the next one follows a second later. */
+    heartbeat: async (id: string, requests: number, now: EpochMs) => {
+      if (!retry.isWarehouseAway()) await recordRunHeartbeat(context, id, requests, now)
     },
   }
 }

@@ -21,8 +21,15 @@ import { failAbandonedRuns } from './sync-runs.ts'
 
 export type LockResult = Awaited<ReturnType<typeof acquireAs>>
 
-/** Locks all of the streams, or none, and closes unfinished runs of dead processes. */
-export async function acquireStreamLocks(context: ProjectDb, streams: readonly string[], now: EpochMs) {
+/**
+ * Locks all of the streams, or none, and closes unfinished runs of dead processes. A lock whose response was lost is held by
+ * no process.
+ */
+export function acquireStreamLocks(context: ProjectDb, streams: readonly string[], now: EpochMs): Promise<LockResult> {
+  return context.retry.run(() => acquireOnce(context, streams, now))
+}
+
+async function acquireOnce(context: ProjectDb, streams: readonly string[], now: EpochMs) {
   const token = randomUUID()
   // Before the row exists, as others in this process would take the lock for one that was not released.
   ownTokens.add(token)
@@ -38,7 +45,7 @@ export async function acquireStreamLocks(context: ProjectDb, streams: readonly s
 
 type StoredLock = ProcessIdentity & Pick<DatabaseSchema['sync_locks'], 'token' | 'stream' | 'since' | 'beat_at'>
 
-function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: readonly string[], now: EpochMs) {
+function acquireAs({ db, kind, project, retry }: ProjectDb, token: string, streams: readonly string[], now: EpochMs) {
   const own = currentProcess()
   return db.transaction().execute(async (trx) => {
     await acquireLock(trx, kind, `deskmirror.lock ${project}`)
@@ -64,13 +71,15 @@ function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: rea
       token,
       /** False: another process has taken over one of the streams, so this one must stop. */
       heartbeat: async (at: EpochMs): Promise<boolean> => {
+        if (retry.isWarehouseAway()) return true
         const { numAffectedRows } = await sql`
           update sync_locks set beat_at = ${at} where project_id = ${project} and token = ${token}`.execute(db)
         return numAffectedRows === BigInt(streams.length)
       },
       release: async (): Promise<void> => {
         ownTokens.delete(token)
-        await sql`delete from sync_locks where project_id = ${project} and token = ${token}`.execute(db)
+        const ofLock = sql`delete from sync_locks where project_id = ${project} and token = ${token}`
+        await retry.run(() => ofLock.execute(db))
       },
     }
   })

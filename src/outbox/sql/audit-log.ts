@@ -6,6 +6,8 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { AuditEvent, NewAuditEvent } from '../core/decisions.ts'
 
+export type AuditLog = ReturnType<typeof createAuditLog>
+
 export function createAuditLog(db: Db) {
   return {
     append: (event: NewAuditEvent, now: EpochMs) => appendEvent(db, event, now),

@@ -1,7 +1,10 @@
 /** The outbox (the queue of write-backs) of one project, for its sender and for people. Every write is durable when it returns. */
 
 import { readBehaviours, recordBehaviours } from '../../mirror/sql/sync-state.ts'
+import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
+import { retryAllMethods } from '../../warehouse/retry.ts'
+import { withSnapshotOf } from '../../warehouse/transactions.ts'
 import {
   countAhead,
   countRevertible,
@@ -47,15 +50,40 @@ export type Outbox = ReturnType<typeof createOutbox>
 export type ImportLookups = Pick<Outbox, 'findQueuedRefs' | 'listReplies'>
 
 export function createOutbox(context: ProjectDb) {
-  return ofProject(context, {
-    ...{ enqueue, readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },
+  // Enqueued rows may come from a stream that can be read only once, and people repeat their own decisions.
+  const once = ofProject(context, { enqueue, decide, readLanes, markSending })
+  // Lost claims are found again when their lease expires.
+  const repeated = ofProject(context, {
+    ...{ readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },
     ...{ findIds, list, listNewest, listEvents, listLatestEvents, countByStatus, countByOperation, groupReasons },
     ...{ listBatches, findBatch, listBatchNames, listStoppedBatches, countAhead, findBatchRest, countRevertible },
-    ...{ readSelection, digestOf, decide, decideBatch, revokeSending, findRevertOf, readLanes },
+    ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
     ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, readChecks, listChecked, storeChecks },
-    ...{ findClaimable, hasPending, findRest, claim, markSending, settleSent, settle, release, recordMessageId },
+    ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
     findConversation,
   })
+  const outbox = retryAllMethods(context.retry, repeated)
+  return {
+    ...outbox,
+    ...once,
+    /** If it is not known whether this was recorded, nothing is sent. */
+    markSending: async (...send: Parameters<typeof once.markSending>) => {
+      try {
+        return await once.markSending(...send)
+      } catch (error) {
+        if (!isWarehouseUnavailable(error)) throw error
+        await outbox.settleSent(send[0], { event: 'not_sent', why: notMarked })
+        return false
+      }
+    },
+  }
+}
+
+const notMarked = 'the warehouse did not answer when this was marked as sending, so nothing was sent'
+
+/** Reads of one state of the database. `work` must not use the warehouse otherwise meanwhile. */
+export function withOutboxSnapshot<T>(context: ProjectDb, work: (outbox: Outbox) => Promise<T>): Promise<T> {
+  return withSnapshotOf(context.db, context.kind, (db) => work(createOutbox({ ...context, db })))
 }

@@ -1,6 +1,8 @@
 /** What the columns for analysts say about how their values combine, in random worlds. */
+
 import { expect, test } from 'vitest'
 import { analystObjects } from '../../../src/analytics/views/all-views.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
 import type { ProjectRows } from '../../support/analytics-model/raw-rows.ts'
@@ -76,7 +78,7 @@ async function storeWorld(warehouse: Warehouse, rows: ProjectRows): Promise<void
     const extra = { visitorId: visitor_id, durationSeconds: 60 * n, agentName: `agent ${n % 3}` }
     return call(`call ${n}`, { occurred_at: occurred_at ?? '2025-06-10T12:00:00Z' }, extra)
   })
-  await warehouse.mirror(rows.project).commit(commit('calls', calls))
+  await openMirror(warehouse, rows.project).commit(commit('calls', calls))
   await factsOf(warehouse, rows).refresh()
 }
 

@@ -1,6 +1,7 @@
 /** The settings by which tests derive facts. */
 
 import type { ProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
+import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { type AnalyticsSettings, analyticsSettings } from '../../../src/config/analytics-settings.ts'
 import { defaultsOf } from '../../../src/config/setting.ts'
@@ -18,5 +19,5 @@ export function factsOf(
   timeZone = 'Europe/Berlin',
   project = 'main',
 ): ProjectFacts {
-  return warehouse.facts(project, { timeZone, analytics })
+  return createProjectFacts(warehouse.projectDb(project), { timeZone, analytics })
 }

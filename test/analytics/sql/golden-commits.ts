@@ -1,5 +1,7 @@
 /** Random worlds that arrive by commits in a random order: for the tests and their longer version. */
+
 import { expect, onTestFinished, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import { arrivalsOf, deletionsOf, withoutDeletedRows } from '../../support/analytics-model/commit-rows.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
 import { seededChoices } from '../../support/analytics-model/random-choices.ts'
@@ -23,7 +25,7 @@ export function testGoldenCommits(db: TestDatabase, seeds: readonly number[]): v
       const random = seededChoices(seed)
       for (const rows of projects) {
         const facts = factsOf(warehouse, rows)
-        const mirror = warehouse.mirror(rows.project)
+        const mirror = openMirror(warehouse, rows.project)
         for (const arrive of arrivalsOf(rows, mirror, random)) {
           await arrive()
           if (random.chance(0.1)) await facts.refresh()

@@ -1,5 +1,7 @@
 /** Random worlds in a warehouse, compared with the naive model after each refresh: for the tests and their longer version. */
+
 import { expect, onTestFinished, test } from 'vitest'
+import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { toAnalyticsSettings } from '../../support/analytics-model/derive-facts.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
@@ -47,6 +49,9 @@ const impossible = [
   'select * from report_day where waits <> answered_by_human + answered_by_ai + closed_without_answer + ongoing_waits',
 ]
 
-export function factsOf(warehouse: Warehouse, { project, settings }: ProjectRows): ReturnType<Warehouse['facts']> {
-  return warehouse.facts(project, { timeZone: settings.timeZone, analytics: toAnalyticsSettings(settings) })
+export function factsOf(warehouse: Warehouse, { project, settings }: ProjectRows) {
+  return createProjectFacts(warehouse.projectDb(project), {
+    timeZone: settings.timeZone,
+    analytics: toAnalyticsSettings(settings),
+  })
 }

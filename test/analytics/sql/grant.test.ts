@@ -1,6 +1,8 @@
 /** `migrate --grant`: a role of Postgres reads the objects for analysts, and nothing else. */
+
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
+import { grantToAnalyst } from '../../../src/analytics/sql/grant.ts'
 import { analystObjectNames } from '../../../src/analytics/views/all-views.ts'
 import { openWarehouse, type Warehouse } from '../../../src/app/open.ts'
 import { createDatabaseWith, databases } from '../../support/databases.ts'
@@ -46,7 +48,11 @@ for (const role of hostileNames) {
   test(`the role reads every object for analysts and nothing else: ${role}`, async () => {
     const { warehouse, query } = await openWithRole(role)
     await expect(query('select * from fct_wait')).rejects.toThrow('permission denied')
-    expect(await warehouse.grantToAnalyst(role)).toEqual({ role, granted: analystObjectNames, otherReadable: [] })
+    expect(await grantToAnalyst(warehouse.db, warehouse.kind, role)).toEqual({
+      role,
+      granted: analystObjectNames,
+      otherReadable: [],
+    })
     for (const name of await listRelations(warehouse)) {
       const read = query(`select * from ${name} limit 1`)
       if (analystObjectNames.includes(name)) await expect(read, name).resolves.toBeInstanceOf(Array)
@@ -65,9 +71,9 @@ test('every fact, dimension and report of the database is granted', async () => 
 test('a second grant changes nothing, and what the role could read before is said', async () => {
   const { warehouse } = await openWithRole('analyst before')
   await warehouse.query('grant select on messages to "analyst before"')
-  const first = await warehouse.grantToAnalyst('analyst before')
+  const first = await grantToAnalyst(warehouse.db, warehouse.kind, 'analyst before')
   expect(first.otherReadable).toEqual(['messages'])
-  expect(await warehouse.grantToAnalyst('analyst before')).toEqual(first)
+  expect(await grantToAnalyst(warehouse.db, warehouse.kind, 'analyst before')).toEqual(first)
 })
 
 test('a schema of its own is opened to the role, too', async () => {
@@ -75,7 +81,7 @@ test('a schema of its own is opened to the role, too', async () => {
   const role = 'analyst of a schema'
   await warehouse.query(`create role "${role}" login password '${password}'`)
   onTestFinished(async () => void (await runAs(inject('postgresUrl'), `drop role if exists "${role}"`)))
-  await warehouse.grantToAnalyst(role)
+  await grantToAnalyst(warehouse.db, warehouse.kind, role)
   const url = new URL(database.url!)
   const schema = url.searchParams.get('schema')
   url.search = ''
@@ -88,12 +94,15 @@ test('a schema of its own is opened to the role, too', async () => {
 test('a name that no role has exactly is refused, so that nothing is granted to everybody', async () => {
   const { warehouse } = await openTestWarehouse(databases.find(({ name }) => name === 'postgres')!)
   for (const role of ['public', 'PUBLIC', 'none', 'nobody here', 'x'.repeat(64), 'a\0b', ''])
-    await expect(warehouse.grantToAnalyst(role), role).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
+    await expect(grantToAnalyst(warehouse.db, warehouse.kind, role), role).rejects.toMatchObject({
+      name: 'UserError',
+      exitCode: 2,
+    })
 })
 
 test('in SQLite the error says what to do instead', async () => {
   const { warehouse } = await openTestWarehouse(databases[0]!)
-  await expect(warehouse.grantToAnalyst('analyst')).rejects.toMatchObject({
+  await expect(grantToAnalyst(warehouse.db, warehouse.kind, 'analyst')).rejects.toMatchObject({
     why: expect.stringContaining('SQLite has no roles'),
     next: expect.stringContaining("`deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`"),
     exitCode: 2,

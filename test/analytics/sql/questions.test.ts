@@ -1,6 +1,8 @@
 /** Ten questions of a support head: what docs/analytics.md answers with one statement, and what loops over the rows say. */
+
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Json } from '../../../src/values/json.ts'
 import { groupBy, sum } from '../../support/analytics-model/grouping.ts'
 import { createLocalClock, monthOf } from '../../support/analytics-model/local-clock.ts'
@@ -158,7 +160,7 @@ for (const db of databases) {
     const world = randomWorld()
     const { warehouse } = await openTestWarehouse(db)
     await storeProjects(warehouse, [world.rows])
-    const mirror = warehouse.mirror(world.rows.project)
+    const mirror = openMirror(warehouse, world.rows.project)
     await mirror.commit(
       commit(
         'visitors',

@@ -1,9 +1,11 @@
 /** A rebuild derives all facts anew: when the settings change, on request, and in spite of interruptions. */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { AnalyticsSettings } from '../../../src/config/analytics-settings.ts'
+import { readStatus } from '../../../src/maintenance/sql/status.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import { usualPolicy } from '../../support/budget-policy.ts'
 import { databases } from '../../support/databases.ts'
@@ -69,7 +71,7 @@ for (const db of databases) {
 
     test('that was stopped goes on where it stopped, and status says how many conversations are left', async () => {
       const { warehouse, mirror, facts } = await openFactsWarehouse(db)
-      const waiting = async () => (await warehouse.status('main', now, usualPolicy)).facts
+      const waiting = async () => (await readStatus(warehouse.projectDb('main'), now, usualPolicy)).facts
       await mirrorSomeRows(mirror)
       expect(await waiting()).toEqual({ conversations: 3, isRebuild: false })
       await facts.refresh()
@@ -97,7 +99,10 @@ for (const db of databases) {
       await warehouse.query('delete from facts_due')
       await warehouse.query(`insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone, personal_data)
         values ('main', '${timeAt(0)}', 0, '', '', true)`)
-      expect((await warehouse.status('main', now, usualPolicy)).facts).toEqual({ conversations: 3, isRebuild: true })
+      expect((await readStatus(warehouse.projectDb('main'), now, usualPolicy)).facts).toEqual({
+        conversations: 3,
+        isRebuild: true,
+      })
       expect(await facts.refresh()).toEqual({ conversations: 3, isComplete: true })
       expect(await count('fct_conversation')).toBe(3)
     })

@@ -1,5 +1,7 @@
 /** Facts follow the mirror: whatever changes, a refresh of what is pending equals deriving everything anew. */
+
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
 import { activity, commit, conversation, message, timeAt } from '../../warehouse/row-fixtures.ts'
@@ -128,7 +130,7 @@ for (const db of databases) {
 
     test('projects never touch each other’s facts', async () => {
       const { warehouse, mirror, facts, list } = await openFactsWarehouse(db)
-      const other = warehouse.mirror('other')
+      const other = openMirror(warehouse, 'other')
       await mirrorSomeRows(mirror)
       await mirrorSomeRows(other, ['c1'])
       await facts.refresh()

@@ -1,7 +1,10 @@
 /** What a report reads: exact over its period, within it, and of one project. */
+
 import { expect, test } from 'vitest'
 import { chooseReportPeriod, type DateRange } from '../../../src/analytics/core/report-period.ts'
 import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
+import { readReportData } from '../../../src/analytics/sql/report-data.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, conversation, message } from '../../warehouse/row-fixtures.ts'
@@ -13,7 +16,9 @@ import { openViewsWarehouse } from './view-fixtures.ts'
 const wednesday = Date.UTC(2025, 10, 5)
 
 async function read(warehouse: Warehouse, dates: Partial<DateRange> = {}, project = 'main'): Promise<ReportData> {
-  const data = await warehouse.reportData(project, wednesday, (today) => chooseReportPeriod(dates, today))
+  const data = await readReportData(warehouse.db, warehouse.kind, project, wednesday, (today) =>
+    chooseReportPeriod(dates, today),
+  )
   if (data === null) throw new Error('the project has no facts')
   return data
 }
@@ -192,12 +197,14 @@ for (const db of databases) {
   test(`another project changes nothing, and one without facts has no report — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db)
     const alone = await read(warehouse)
-    const other = warehouse.mirror('other')
+    const other = openMirror(warehouse, 'other')
     await other.startRun('full', Date.UTC(2025, 9, 27))
     await other.commit(commit('conversations', [conversation('by human', { created_at: '2025-10-28T09:00:00Z' })]))
     const said = { sender_type: 'visitor', created_at: '2025-10-28T09:00:00Z' }
     await other.commit(readMessages('by human', [message('by human', 1, said)]))
-    expect(await warehouse.reportData('other', wednesday, (today) => chooseReportPeriod({}, today))).toBeNull()
+    expect(
+      await readReportData(warehouse.db, warehouse.kind, 'other', wednesday, (today) => chooseReportPeriod({}, today)),
+    ).toBeNull()
     await factsOf(warehouse, settings, 'Asia/Tokyo', 'other').refresh()
     const { current, before } = await read(warehouse)
     expect({ current, before }).toEqual({ current: alone.current, before: alone.before })
@@ -208,6 +215,8 @@ for (const db of databases) {
 
   test(`an empty warehouse has no report — ${db.name}`, async () => {
     const { warehouse } = await openTestWarehouse(db)
-    expect(await warehouse.reportData('main', wednesday, (today) => chooseReportPeriod({}, today))).toBeNull()
+    expect(
+      await readReportData(warehouse.db, warehouse.kind, 'main', wednesday, (today) => chooseReportPeriod({}, today)),
+    ).toBeNull()
   })
 }

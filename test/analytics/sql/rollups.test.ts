@@ -1,6 +1,8 @@
 /** The service's rollups beside our own numbers: which of ours fits, on which days, and when none does. */
+
 import { describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
+import { readReportData } from '../../../src/analytics/sql/report-data.ts'
 import type { StreamReport } from '../../../src/mirror/core/mirror.ts'
 import { rfc3339 } from '../../../src/values/time.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
@@ -107,7 +109,7 @@ for (const db of databases) {
         ),
       ).toEqual({ service_value: 99, own_value: own, difference: 99 - own })
       const week = (today: string) => chooseReportPeriod({ from: dayOf(3), to: dayOf(9) }, today)
-      const report = await warehouse.reportData('main', Date.now(), week)
+      const report = await readReportData(warehouse.db, warehouse.kind, 'main', Date.now(), week)
       expect(report?.rollup.find(({ metric }) => metric === 'started')).toEqual({
         ...{ metric: 'started', definition: startedDefinition, equal: 6, different: 1, notFinal: 0, notCompared: 0 },
         largestDifference: 99 - own,

@@ -1,4 +1,5 @@
 /** Conversations, visits and calls around the nights when the clocks change in Berlin, for tests of the views. */
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { TestDatabase } from '../../support/databases.ts'
 import { activity, call, commit, conversation, message, recording, visitor } from '../../warehouse/row-fixtures.ts'
@@ -69,7 +70,7 @@ export async function openViewsWarehouse(db: TestDatabase, personalData = true) 
 }
 
 async function mirrorRows(warehouse: Warehouse): Promise<void> {
-  const mirror = warehouse.mirror('main')
+  const mirror = openMirror(warehouse, 'main')
   await mirror.startRun('full', Date.UTC(2025, 9, 27))
   for (const { id, handledAt, messages } of conversations) {
     const [, createdAt = null] = messages[0] ?? []

@@ -1,9 +1,11 @@
 /** The views for analysts: the same names, columns and numbers on every database. */
+
 import { expect, test } from 'vitest'
 import { sqlTypes } from '../../../schema/column-types.ts'
 import { analystObjects, analyticsObjects, analyticsViews } from '../../../src/analytics/views/all-views.ts'
 import type { AnalyticsView } from '../../../src/analytics/views/analytics-view.ts'
 import { sqlDialects } from '../../../src/analytics/views/sql-dialect.ts'
+import { analyzeAllTables } from '../../../src/warehouse/statistics.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, visitor } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
@@ -219,7 +221,7 @@ function toNumbers(row: Readonly<Record<string, unknown>>) {
 
 test('waits are read once, however few hours of availability there were when SQLite analyzed them', async () => {
   const { all, warehouse } = await openViewsWarehouse(databases[0])
-  await warehouse.analyzeTables()
+  await analyzeAllTables(warehouse.db, warehouse.kind)
   await all("update sqlite_stat1 set stat = '70477 1001 7 1' where tbl = 'fct_wait'")
   await all('analyze sqlite_schema')
   const plan = await all("explain query plan select * from report_workload_day where date >= '2025-10-01'")

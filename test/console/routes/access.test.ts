@@ -1,16 +1,21 @@
 /** Who may see what of the console, and from where. Real requests over loopback. */
+
 import { describe, expect, test } from 'vitest'
+import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { type Role, roles } from '../../../src/config/roles.ts'
 import { globalScreens } from '../../../src/console/routes/routes.ts'
 import { projectScreens } from '../../../src/console/routes/screens.ts'
 import type { ConsolePerson } from '../../../src/console/routes/session.ts'
 import { createAttempts } from '../../../src/http/auth.ts'
+import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { commit, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
 import { cookieOf, formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
 
-const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [conversation('c1')]))
+const fill = (warehouse: Warehouse) =>
+  openMirror(warehouse, 'main').commit(commit('conversations', [conversation('c1')]))
 
 const shared = useConsole(fill)
 
@@ -235,7 +240,7 @@ describe('signing in', () => {
     const post = async (name: string) => {
       // Otherwise it would have to wait after five of them.
       time += 60_000
-      await console.warehouse.auditLog.storeLink(name, 1000, time)
+      await createAuditLog(console.warehouse.db).storeLink(name, 1000, time)
       const body = formBody({ name, code: name })
       return (await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status
     }
@@ -266,7 +271,7 @@ describe('signing in', () => {
     const console = await startConsole(fill, { access: { people, httpToken: secret('http-token') } })
     const post = { method: 'POST', headers: ownForm, body: formBody(form) }
     expect((await console.ask('/console/sign-in', post)).status).toBe(401)
-    const events = await console.warehouse.auditLog.list(null, 10)
+    const events = await createAuditLog(console.warehouse.db).list(null, 10)
     expect(events).toMatchObject([{ action: 'sign_in_refused', person: '' }])
     expect(console.lines.join() + JSON.stringify(events)).not.toContain(form.name)
   })
@@ -277,8 +282,8 @@ describe('signing in', () => {
 
   test('with a link works once, however many try at the same time', async () => {
     const console = await startConsole(fill, { access: { people: () => [], httpToken: null } })
-    await console.warehouse.auditLog.storeLink('code', 60_000, Date.now())
-    await console.warehouse.auditLog.storeLink('old', -1, Date.now())
+    await createAuditLog(console.warehouse.db).storeLink('code', 60_000, Date.now())
+    await createAuditLog(console.warehouse.db).storeLink('old', -1, Date.now())
     const post = (code: string) =>
       console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body: formBody({ name: 'me', code }) })
     expect((await console.ask('/console/sign-in?code=code')).text).toContain('value="code"')
@@ -296,7 +301,7 @@ describe('signing in', () => {
       headers: ownForm,
       body: formBody({ name: 'eve', token: 'x' }),
     })
-    const events = await console.warehouse.auditLog.list(null, 10)
+    const events = await createAuditLog(console.warehouse.db).list(null, 10)
     expect(events.map(({ person: who, role, action }) => [who, role, action])).toEqual([
       ['', '', 'sign_in_refused'],
       ['ann', 'approver', 'signed_in'],
@@ -349,8 +354,8 @@ describe('another page', () => {
 test('a viewer to whom messages are hidden finds conversations by their ids, and reads no word of them', async () => {
   const hidden = person('hal', 'viewer', true)
   const console = await startConsole(
-    async ({ mirror, facts }, project) => {
-      const main = mirror('main')
+    async (warehouse, project) => {
+      const main = openMirror(warehouse, 'main')
       await main.commit(
         commit('visitors', [
           visitor('v1', { plan: 'secret plan' }, { name: 'Secret Name', email: 'secret@x.example' }),
@@ -359,7 +364,7 @@ test('a viewer to whom messages are hidden finds conversations by their ids, and
       await main.commit(commit('conversations', [conversation('c1', { visitor_id: 'v1' })]))
       const words = { sender_type: 'visitor', content: 'secret words' }
       await main.commit(commit('messages', [message('c1', 1, words)]))
-      await facts('main', project).refresh()
+      await createProjectFacts(warehouse.projectDb('main'), project).refresh()
     },
     { access: { people: () => [hidden, ...people], httpToken: null } },
   )

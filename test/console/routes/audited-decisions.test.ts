@@ -1,11 +1,14 @@
 /** A decision and its row in the audit log are one: where the log cannot be written, nothing is decided. */
+
 import { expect, test } from 'vitest'
+import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { ownForm, startConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
 test('what cannot be recorded is not decided, whatever the decision is', async () => {
   const at = await startConsole(fillTargets)
-  const admin = at.warehouse.outbox('main')
+  const admin = createOutbox(at.warehouse.projectDb('main'))
   const flags = targets.slice(0, 3).map((target) => {
     const payload = { handled: true } as const
     return { operation: 'handled' as const, target, payload, ref: null, expect: null, expiresAt: null }
@@ -53,7 +56,7 @@ test('what cannot be recorded is not decided, whatever the decision is', async (
     const answer = await at.ask('/console/p/main/decide', { method: 'POST', headers: { cookie, ...ownForm }, body })
     expect([fields.decision, answer.status]).toEqual([fields.decision, 303])
   }
-  const log = await at.warehouse.auditLog.list(null, 9)
+  const log = await createAuditLog(at.warehouse.db).list(null, 9)
   expect(
     log.filter(({ person }) => person === 'ann').map(({ action, subject, count }) => [action, subject, count]),
   ).toEqual([

@@ -1,5 +1,8 @@
 /** A running console over a mirror in an SQLite file, and clients for it. */
+
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
 import type { Role } from '../../../src/config/roles.ts'
@@ -9,6 +12,7 @@ import type { ConsolePerson } from '../../../src/console/routes/session.ts'
 import type { ConsoleOptions } from '../../../src/console/routes/site.ts'
 import { createAttempts } from '../../../src/http/auth.ts'
 import { openHttpServer } from '../../../src/http/server.ts'
+import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { ask, captureLog, type TestRequest, type TestResponse } from '../../http/test-server.ts'
 import { type DatabaseInstance, databases } from '../../support/databases.ts'
@@ -48,7 +52,7 @@ type Fill = (warehouse: Warehouse, project: ProjectConfig) => Promise<unknown>
 
 /** Visitors wrote, and wait for an answer. */
 export async function letWait(warehouse: Warehouse, project: ProjectConfig, ...ids: string[]) {
-  const main = warehouse.mirror('main')
+  const main = openMirror(warehouse, 'main')
   await main.commit(
     commit(
       'conversations',
@@ -61,7 +65,7 @@ export async function letWait(warehouse: Warehouse, project: ProjectConfig, ...i
       ids.map((id) => message(id, 1, { sender_type: 'visitor' })),
     ),
   )
-  await warehouse.facts('main', project).refresh()
+  await createProjectFacts(warehouse.projectDb('main'), project).refresh()
 }
 
 /** One console for all tests of the file. It has its members when the first of them begins. */
@@ -95,7 +99,7 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   const { log, lines } = captureLog()
   const attempts = createAttempts()
   const plugin = consolePlugin({
-    ...{ reads, access, attempts, isReadOnly, log, now, store: warehouse.auditLog },
+    ...{ reads, access, attempts, isReadOnly, log, now, store: createAuditLog(warehouse.db) },
     config: () => (readOnly || isReadOnly ? null : config),
     projects: async () => [project],
   })

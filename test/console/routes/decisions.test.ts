@@ -1,5 +1,9 @@
 /** Decisions over HTTP: by whom, about what was seen, and what they leave behind. Real requests over loopback. */
+
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
+import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { toTimestamp } from '../../../src/values/time.ts'
 import { commit, message } from '../../warehouse/row-fixtures.ts'
 import { formBody, ownForm, startConsole, useConsole } from './console-server.ts'
@@ -38,10 +42,10 @@ async function confirm(person: string, query: string, over: Record<string, strin
 
 const page = async (path: string, person = 'ann') =>
   (await console.ask(`/console/p/main${path}`, { headers: { cookie: await console.signIn(person) } })).text
-const admin = () => console.warehouse.outbox('main')
+const admin = () => createOutbox(console.warehouse.projectDb('main'))
 const countsOf = async (batch: string) => (await admin().findBatch(batch))?.counts
 const lastEvents = async (count: number) =>
-  (await console.warehouse.auditLog.list(null, 30))
+  (await createAuditLog(console.warehouse.db).list(null, 30))
     .filter(({ action }) => action !== 'signed_in')
     .slice(0, count)
     .map(({ person, action, subject, count: rows }) => [person, action, subject, rows])
@@ -189,10 +193,16 @@ describe('a decision needs', () => {
 
   test('another person, where nobody approves what they queued', async () => {
     const strict = await startConsole(fillTargets, { settings: { approveOwn: false } })
-    await strict.warehouse
-      .outbox('main')
-      .enqueue([[flag()]], { status: 'draft', batchId: 'own', createdBy: 'ann', expiresAt: null })
-    const { digest } = await strict.warehouse.outbox('main').digestOf({ batch: 'own', statuses: ['draft'] })
+    await createOutbox(strict.warehouse.projectDb('main')).enqueue([[flag()]], {
+      status: 'draft',
+      batchId: 'own',
+      createdBy: 'ann',
+      expiresAt: null,
+    })
+    const { digest } = await createOutbox(strict.warehouse.projectDb('main')).digestOf({
+      batch: 'own',
+      statuses: ['draft'],
+    })
     const { status, text } = await decide('ann', { decision: 'approve', batch: 'own', digest }, strict)
     expect([status, text.includes('someone else has to approve it')]).toEqual([200, true])
   })
@@ -212,7 +222,7 @@ test('an uncertain reply is shown beside the thread, with what may be it, and it
   const [target = ''] = targets.slice(59)
   const sent = toTimestamp(Date.now())
   const reply = message(target, 2, { content: 'Lost words.', created_at: sent })
-  await console.warehouse.mirror('main').commit(commit('messages', [reply]))
+  await openMirror(console.warehouse, 'main').commit(commit('messages', [reply]))
   await console.warehouse.query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
     values ('main', 'u1', 'message', '${target}', '{"content":"Lost words.","sender_name":"Ann"}', 'draft')`)
   await console.warehouse.query(`update writebacks set status = 'uncertain', sent_at = '${sent}' where id = 'u1'`)

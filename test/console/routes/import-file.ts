@@ -1,12 +1,13 @@
 /** Conversations to write back to, and files that are imported in the browser. */
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { commit, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
 import type { TestConsole } from './console-server.ts'
 
 export const targets = Array.from({ length: 60 }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`)
 
-export async function fillTargets({ mirror }: Warehouse) {
-  const main = mirror('main')
+export async function fillTargets(warehouse: Warehouse) {
+  const main = openMirror(warehouse, 'main')
   await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
   await main.commit(
     commit(

@@ -1,5 +1,8 @@
 /** Importing a file in the browser, over HTTP. */
+
 import { describe, expect, test } from 'vitest'
+import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
@@ -43,7 +46,7 @@ describe('a file', () => {
     }
     const { status } = await console.ask('/console/p/main/import', { method: 'POST', headers, body })
     expect(status).toBe(303)
-    const [event] = await console.warehouse.auditLog.list(null, 1)
+    const [event] = await createAuditLog(console.warehouse.db).list(null, 1)
     expect(event?.detail).toBe('a b .csv')
   })
 
@@ -55,7 +58,7 @@ describe('a file', () => {
       allowDuplicates: 'yes',
     })
     expect(status).toBe(303)
-    const batch = await console.warehouse.outbox('main').findBatch(location.split('/').at(-1) ?? '')
+    const batch = await createOutbox(console.warehouse.projectDb('main')).findBatch(location.split('/').at(-1) ?? '')
     expect([batch?.title, batch?.createdBy, batch?.counts]).toEqual(['Twice', 'olga', { draft: 2 }])
     expect((await importFile(console, 'again.csv', twice, { allowDuplicates: 'yes' })).text).toContain(
       'the same file was imported before',
@@ -80,7 +83,7 @@ describe('a file', () => {
     const body = `--B\r\nContent-Disposition: form-data; name="file"; filename="cut.csv"\r\n\r\n${csv(targets, 'Cut.')}\n`
     const ended = await console.ask('/console/p/main/import', { method: 'POST', headers, body })
     expect([ended.status, ended.text.includes('did not arrive whole')]).toEqual([422, true])
-    const batches = await console.warehouse.outbox('main').listBatches(20)
+    const batches = await createOutbox(console.warehouse.projectDb('main')).listBatches(20)
     expect(batches.filter(({ id }) => /large|cut/.test(id))).toEqual([])
   })
 

@@ -1,11 +1,14 @@
 /** How the console is served: small, kept by browsers, live, and never in the way of stopping. */
+
 import { get, type ServerResponse } from 'node:http'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { unconfiguredProject } from '../../../src/console/project.ts'
 import { tell } from '../../../src/console/routes/live.ts'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { commit, conversation } from '../../warehouse/row-fixtures.ts'
 import { letWait, ownForm, startConsole } from './console-server.ts'
 
@@ -105,7 +108,7 @@ test.each([...oddNames, ...controlNames])(
   async (name) => {
     const target = '00000000-0000-4000-8000-000000000001'
     const console = await startConsole(async (warehouse) => {
-      await warehouse.mirror('main').commit(commit('conversations', [conversation(target)]))
+      await openMirror(warehouse, 'main').commit(commit('conversations', [conversation(target)]))
       const flag = {
         operation: 'handled',
         target,
@@ -116,7 +119,7 @@ test.each([...oddNames, ...controlNames])(
       } as const
       const batch = { title: 'Named by SQL', source: 'test', note: null, reverts: null }
       const options = { status: 'draft', batchId: name, createdBy: 'olga', expiresAt: null, batch } as const
-      await warehouse.outbox('main').enqueue([[flag]], options)
+      await createOutbox(warehouse.projectDb('main')).enqueue([[flag]], options)
     })
     const headers = { cookie: await console.signIn('ann') }
     const { text } = await console.ask('/console/p/main/writebacks', { headers })
@@ -134,7 +137,7 @@ test.each([...oddNames, ...controlNames])(
       ).toString(),
     })
     expect([confirm.status, made.status]).toEqual([200, 303])
-    expect(await console.warehouse.outbox('main').countByStatus({})).toEqual({ queued: 1 })
+    expect(await createOutbox(console.warehouse.projectDb('main')).countByStatus({})).toEqual({ queued: 1 })
   },
 )
 

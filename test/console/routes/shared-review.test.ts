@@ -1,9 +1,12 @@
 /** The review that a page needs: one for all who ask for the same, and none for those who have left. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { readBatchData } from '../../../src/console/pages/batch.ts'
 import { createReviews } from '../../../src/console/reviews.ts'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { commit, conversation } from '../../warehouse/row-fixtures.ts'
 import { startConsole } from './console-server.ts'
 import { fillTargets } from './import-file.ts'
@@ -14,14 +17,14 @@ const targets = Array.from({ length: rows }, (_, n) => `00000000-0000-4000-9000-
 async function fill(warehouse: Warehouse) {
   await fillTargets(warehouse)
   const conversations = targets.map((id) => conversation(id))
-  await warehouse.mirror('main').commit(commit('conversations', conversations))
+  await openMirror(warehouse, 'main').commit(commit('conversations', conversations))
   const replies = targets.map((target) => {
     const payload = { content: `About ${target}`, sender_name: 'Ann' }
     return { operation: 'message', target, payload, ref: null, expect: null, expiresAt: null } as const
   })
   const batch = { title: 'Big', source: 'test', note: null, reverts: null }
   const options = { status: 'draft', batchId: 'big', createdBy: 'olga', expiresAt: null, batch } as const
-  await warehouse.outbox('main').enqueue([replies.slice(0, 600), replies.slice(600)], options)
+  await createOutbox(warehouse.projectDb('main')).enqueue([replies.slice(0, 600), replies.slice(600)], options)
 }
 
 /** `onRead`: called before each page of the batch is read. */
@@ -29,7 +32,7 @@ async function start(onRead: (batch: string) => void = () => {}) {
   const { warehouse, project } = await startConsole(fill)
   let reads = 0
   const counting = (id: string) => {
-    const reader = warehouse.outbox(id)
+    const reader = createOutbox(warehouse.projectDb(id))
     const listBatch: typeof reader.listBatch = (...page) => {
       reads += 1
       onRead(page[0])
@@ -40,7 +43,14 @@ async function start(onRead: (batch: string) => void = () => {}) {
   const reviews = createReviews(async () => ({ ...warehouse, outbox: counting }), Date.now)
   const ask = (signal?: AbortSignal) => reviews.idsByOutcome(project, 'big', 'would_send', signal)
   const page = (id: string, signal = new AbortController().signal) => {
-    const request = { reads: { reviews }, warehouse, outbox: warehouse.outbox('main'), project, id, signal }
+    const request = {
+      reads: { reviews },
+      warehouse,
+      outbox: createOutbox(warehouse.projectDb('main')),
+      project,
+      id,
+      signal,
+    }
     return readBatchData({ ...request, query: () => null })
   }
   return { ask, page, reads: () => reads, warehouse }
@@ -93,7 +103,7 @@ test('the page of a batch ends its review with its client, and reviews of two ba
     expiresAt: null,
   } as const
   const options = { status: 'draft', batchId: 'small', createdBy: 'olga', expiresAt: null } as const
-  await warehouse.outbox('main').enqueue([[reply]], options)
+  await createOutbox(warehouse.projectDb('main')).enqueue([[reply]], options)
   await Promise.all([page('big'), page('small'), ask()])
   const all = 2 * alone.reads()
   await vi.waitUntil(() => order.includes('small') && order.filter((batch) => batch === 'big').length === all)

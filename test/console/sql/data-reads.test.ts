@@ -1,5 +1,7 @@
 /** What the pages for those who look after the mirror read, on each database. */
+
 import { describe, expect, test } from 'vitest'
+import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import { defaultProject } from '../../../src/config/config.ts'
 import { readDays } from '../../../src/console/sql/charts.ts'
 import { readOverview } from '../../../src/console/sql/overview.ts'
@@ -12,7 +14,8 @@ import {
   readGaps,
   readStreams,
 } from '../../../src/console/sql/streams.ts'
-import { readBudget } from '../../../src/service/sql/request-counts.ts'
+import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
+import { createBudgetHistory, readBudget } from '../../../src/service/sql/request-counts.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
@@ -32,7 +35,7 @@ for (const db of databases) {
       const count = (start: number, priority: 'fresh' | 'write', requests: number, throttled = 0) => ({
         ...{ project: 'main', minute: start, priority, requests, throttled },
       })
-      const { add, recordPause, deleteBefore } = warehouse.budgetHistory
+      const { add, recordPause, deleteBefore } = createBudgetHistory(warehouse.db)
       await add([count(at, 'fresh', 3), count(at, 'write', 1, 1)])
       await add([count(at, 'fresh', 4), count(at - 30 * minute, 'fresh', 9), count(at - 300 * minute, 'fresh', 50)])
       const reads = warehouse.projectDb('main')
@@ -136,7 +139,7 @@ for (const db of databases) {
           message('c1', 2, { created_at: timeAt(60) }),
         ]),
       )
-      await warehouse.facts('main', { timeZone, analytics }).refresh()
+      await createProjectFacts(warehouse.projectDb('main'), { timeZone, analytics }).refresh()
       await all(`insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found)
         values ('main', 'd1', '${timeAt(99_000)}', 1, '{}', 1, 'messages')`)
       const reads = warehouse.projectDb('main')
@@ -156,7 +159,7 @@ for (const db of databases) {
 
     test('the audit log is only ever added to, and a link is used once', async () => {
       const { warehouse, all } = await openTestWarehouse(db)
-      const { append, list, storeLink, useLink } = warehouse.auditLog
+      const { append, list, storeLink, useLink } = createAuditLog(warehouse.db)
       const event = {
         project: '',
         person: 'ann',

@@ -1,6 +1,10 @@
 /** What the pages for those who answer read, on each database: one mirror that all tests look at. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../../src/analytics/analytics.ts'
+import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
+import { readReportData } from '../../../src/analytics/sql/report-data.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultProject } from '../../../src/config/config.ts'
 import { readConversation, readVisitor, readWaiting } from '../../../src/console/sql/conversations.ts'
@@ -63,13 +67,13 @@ for (const db of databases) {
       drop = database.drop
       warehouse = await database.open()
       reads = warehouse.projectDb('main')
-      const main = warehouse.mirror('main')
+      const main = openMirror(warehouse, 'main')
       await main.commit(commit('visitors', visitors))
       await main.commit(commit('conversations', conversations))
       await main.commit(commit('messages', messages))
       await main.commit(commit('conversations', [talkedAt('thread', 5, { handled_at: timeAt(9) })]))
       await main.commit(commit('visitor_activity', [activity('v1', 'h', 0, { url: '/cart' })]))
-      await warehouse.facts('main', settings).refresh()
+      await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
     })
     afterAll(() => drop())
 
@@ -119,7 +123,9 @@ for (const db of databases) {
       expect(await readConversation(reads, 'answered', null)).toMatchObject({
         ...{ waitingSince: null, sinceByService: timeAt(50) },
       })
-      const report = await warehouse.reportData('main', now, (today) => chooseReportPeriod({}, today))
+      const report = await readReportData(warehouse.db, warehouse.kind, 'main', now, (today) =>
+        chooseReportPeriod({}, today),
+      )
       expect(report?.queue.longest.map(({ conversationId, waitingSince }) => [conversationId, waitingSince])).toEqual(
         rows.map(({ id, since }) => [id, since]),
       )
@@ -197,11 +203,11 @@ for (const db of databases) {
     })
 
     test('the index follows the mirror, and is thrown away without search', async () => {
-      await warehouse.mirror('main').commit(commit('messages', [message('edited', 1, { content: 'beta' })]))
+      await openMirror(warehouse, 'main').commit(commit('messages', [message('edited', 1, { content: 'beta' })]))
       expect(await ids('alpha')).toEqual(['edited'])
-      await warehouse.facts('main', settings).refresh()
+      await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
       expect([await ids('alpha'), await ids('beta')]).toEqual([[], ['edited']])
-      await warehouse.facts('main', { ...settings, search: false }).refresh()
+      await createProjectFacts(warehouse.projectDb('main'), { ...settings, search: false }).refresh()
       expect(await ids('beta')).toEqual([])
       const [row] = await warehouse.query('select count(*) as n from search_words')
       expect(Number(row?.n)).toBe(0)

@@ -1,7 +1,12 @@
 /** What has been kept long enough is deleted, and what other code relies on stays. */
+
 import { describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultRetention, parseRetention } from '../../../src/config/retention.ts'
+import { deleteExpired } from '../../../src/maintenance/sql/retention.ts'
+import { createStreamStates } from '../../../src/maintenance/sql/stream-states.ts'
+import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { openFactsWarehouse, snapshot } from '../../analytics/sql/facts-fixtures.ts'
 import { createOutboxFixture, singleItem, toRequest } from '../../outbox/outbox-fixture.ts'
 import { databases } from '../../support/databases.ts'
@@ -10,7 +15,7 @@ import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 
 const dayMs = 86_400_000
 const expire = (warehouse: Warehouse, now: number) =>
-  warehouse.deleteExpired(defaultRetention, { now, until: performance.now() + 60_000 })
+  deleteExpired(warehouse.db, warehouse.kind, defaultRetention, { now, until: performance.now() + 60_000 })
 
 test('a setting names kinds and durations, or forever; the others keep their defaults', () => {
   expect(parseRetention('runs=7d, events=forever')).toEqual({ ...defaultRetention, runs: 7 * dayMs, events: null })
@@ -62,7 +67,7 @@ for (const db of databases) {
           minutes.map((minute) => ({ ...snapshot(minute, agents(minute)), item: { agentsOnline: agents(minute) } })),
         ),
       )
-      await warehouse.streamStates.markSynced('main', ['availability'], Date.UTC(2026, 0, 3))
+      await createStreamStates(warehouse.db).markSynced('main', ['availability'], Date.UTC(2026, 0, 3))
       await facts.refresh()
       const hours = () => warehouse.query('select * from fct_availability_hour order by date, hour')
       const before = await hours()
@@ -79,7 +84,7 @@ for (const db of databases) {
       const now = Date.now()
       const event = { project: '', person: 'ann', role: 'viewer', action: 'signed_in', subject: null, count: null }
       for (const day of [401, 100, 1])
-        await warehouse.auditLog.append({ ...event, detail: String(day) }, now - day * dayMs)
+        await createAuditLog(warehouse.db).append({ ...event, detail: String(day) }, now - day * dayMs)
       expect(await expire(warehouse, now)).toMatchObject({ events: 1 })
       expect(await list('select detail from console_events order by at')).toEqual(['100', '1'])
       await expect(warehouse.query(`delete from console_events where detail = '1'`)).rejects.toThrow(
@@ -98,14 +103,14 @@ for (const db of databases) {
       ]
       await queue(...lines)
       await push()
-      const admin = warehouse.outbox(sandbox.projectId)
+      const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
       const batch = { title: 'Secret title', source: 'secret.csv', note: 'Secret words', reverts: null }
       const options = { status: 'draft', batchId: 'old', createdBy: 'ann', expiresAt: null, batch } as const
       await admin.enqueue(singleItem([toRequest(lines[3]!)].map((line) => ({ ...line, ref: 'n4' }))), options)
       await admin.decide('cancelled', { batch: 'old' }, { by: 'ann' })
       await queue({ operation: 'note', visitor_id: visitor(0), content: 'Still to be sent.', ref: 'n3' })
       expect(await expire(warehouse, Date.now() + 399 * dayMs)).toMatchObject({ writebacks: 0 })
-      await warehouse.outbox(sandbox.projectId).recordFinishedBatches()
+      await createOutbox(warehouse.projectDb(sandbox.projectId)).recordFinishedBatches()
       expect(await expire(warehouse, Date.now() + 401 * dayMs)).toMatchObject({ writebacks: 5 })
       expect(await warehouse.query('select * from writeback_cancellations')).toEqual([])
       const [kept] = await warehouse.query('select * from writeback_batches')

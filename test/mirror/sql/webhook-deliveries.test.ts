@@ -1,6 +1,7 @@
 /** Webhook deliveries in the warehouse. */
 import { describe, expect, test } from 'vitest'
 import {
+  createDeliveries,
   duplicateWindowMs,
   maxDoneDeliveries,
   maxPendingDeliveries,
@@ -17,7 +18,7 @@ for (const db of databases) {
   describe(`webhook deliveries — ${db.name}`, () => {
     test('the same body is stored once, until it can no longer be a duplicate', async () => {
       const { warehouse, count } = await openTestWarehouse(db)
-      const { store, claim, settle } = warehouse.deliveries
+      const { store, claim, settle } = createDeliveries(warehouse.db, warehouse.kind)
       expect(await store('main', delivery('a'), now)).toBe(true)
       expect(await store('main', delivery('a'), now + 1000)).toBe(false)
       expect(await store('other', delivery('a'), now)).toBe(true)
@@ -33,7 +34,7 @@ for (const db of databases) {
 
     test('pending and done deliveries are limited, so that a flood cannot fill the disk', async () => {
       const { warehouse, count } = await openTestWarehouse(db)
-      const { isFull, trimDone, store } = warehouse.deliveries
+      const { isFull, trimDone, store } = createDeliveries(warehouse.db, warehouse.kind)
       const time = (day: string) => (db.name === 'sqlite' ? `'${day}'` : `timestamptz '${day}'`)
       const flood = (name: string, rows: number, due: string, day: string) =>
         warehouse.query(`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${rows})
@@ -52,7 +53,7 @@ for (const db of databases) {
 
     test('a delivery is claimed once, is due again if its claim runs out, and is done when settled', async () => {
       const { warehouse, one } = await openTestWarehouse(db)
-      const { store, claim, settle, firstDuePerProject, postpone } = warehouse.deliveries
+      const { store, claim, settle, firstDuePerProject, postpone } = createDeliveries(warehouse.db, warehouse.kind)
       await store('main', delivery('a', 'NUL \0 and ␛'), now)
       const claimed = (await Promise.all([claim('main', now, 10), claim('main', now, 10)])).flat()
       expect(claimed).toEqual([{ id: 'a', body: 'NUL \0 and ␛', attempts: 1 }])
@@ -69,8 +70,11 @@ for (const db of databases) {
     test('several processes never claim the same delivery', async () => {
       const { database, warehouse } = await openTestWarehouse(db)
       const other = await database.open()
-      for (let n = 0; n < 20; n += 1) await warehouse.deliveries.store('main', delivery(`d${n}`), now)
-      const claims = Array.from({ length: 12 }, (_, n) => (n % 2 ? other : warehouse).deliveries.claim('main', now, 5))
+      for (let n = 0; n < 20; n += 1)
+        await createDeliveries(warehouse.db, warehouse.kind).store('main', delivery(`d${n}`), now)
+      const claims = Array.from({ length: 12 }, (_, n) =>
+        createDeliveries((n % 2 ? other : warehouse).db, (n % 2 ? other : warehouse).kind).claim('main', now, 5),
+      )
       const claimed = (await Promise.all(claims)).flat().map(({ id }) => id)
       expect(new Set(claimed).size).toBe(claimed.length)
       expect(claimed.length).toBeGreaterThan(0)
@@ -78,7 +82,7 @@ for (const db of databases) {
 
     test('claims are limited and go oldest first; old deliveries are deleted', async () => {
       const { warehouse, list } = await openTestWarehouse(db)
-      const { store, claim, deleteOlderThan } = warehouse.deliveries
+      const { store, claim, deleteOlderThan } = createDeliveries(warehouse.db, warehouse.kind)
       for (const [age, id] of ['c', 'a', 'b'].entries()) await store('main', delivery(id), now - age * minute)
       expect((await claim('main', now, 2)).map(({ id }) => id).sort()).toEqual(['a', 'b'])
       expect(await deleteOlderThan(now - minute)).toBe(1)
@@ -91,14 +95,14 @@ for (const db of databases) {
       await mirror.commit(commit('visitors', [visitor('v1')]))
       await mirror.commit(commit('calls', [call('k1')]))
       const ids = ['c1', 'v1', 'k1', 'x']
-      expect(await warehouse.deliveries.locateRows('main', ids)).toEqual(
+      expect(await createDeliveries(warehouse.db, warehouse.kind).locateRows('main', ids)).toEqual(
         new Map([
           ['c1', { id: 'c1', table: 'conversations' }],
           ['v1', { id: 'v1', table: 'visitors' }],
           ['k1', { id: 'k1', table: 'calls' }],
         ]),
       )
-      expect(await warehouse.deliveries.locateRows('other', ids)).toEqual(new Map())
+      expect(await createDeliveries(warehouse.db, warehouse.kind).locateRows('other', ids)).toEqual(new Map())
     })
 
     test('children can be marked pending although the parent has not changed', async () => {

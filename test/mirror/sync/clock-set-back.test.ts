@@ -1,5 +1,7 @@
 /** This machine's clock was ahead while rows were stored, and is right again. */
+
 import { afterEach, expect, test, vi } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import { gapReasons } from '../../../src/mirror/core/pagination/reading-state.ts'
 import { databases } from '../../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
@@ -46,7 +48,7 @@ test('a reconcile that began then begins anew, and does not close the gaps that 
   await withSandbox({ seed: 5, size, switches: { 'storm.visitors': 450 } }, async ({ sandbox, warehouse, sync }) => {
     const streams = ['visitors'] as const
     await sync({ streams })
-    const mirror = warehouse.mirror(sandbox.projectId)
+    const mirror = openMirror(warehouse, sandbox.projectId)
     await mirror.writeCursor('visitors:whole:since', String(Date.now() + day))
     await mirror.writeCursor('visitors:whole', '1970-01-01T00:00:00Z/')
     const { outcome, gaps } = await sync({ mode: 'reconcile', streams })

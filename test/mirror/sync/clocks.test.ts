@@ -1,6 +1,8 @@
 /** Clocks that differ, future-dated rows and late rows: incremental syncs miss none of them. */
+
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
+import { readStatus } from '../../../src/maintenance/sql/status.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { usualPolicy } from '../../support/budget-policy.ts'
@@ -122,7 +124,7 @@ test('sync and status report future-dated rows and clock differences', async () 
       expect(notices).toContainEqual(expect.stringMatching(pattern))
     }
     expect(notices).toContainEqual(expect.stringContaining('The clocks differ'))
-    const status = await warehouse.status(sandbox.projectId, Date.now(), usualPolicy)
+    const status = await readStatus(warehouse.projectDb(sandbox.projectId), Date.now(), usualPolicy)
     expect(status.clockOffset).toBeLessThan(-year / 12)
     const futureDated = new Map(status.streams.map((it) => [it.stream, it.ahead]))
     for (const stream of ['conversations', 'visitors', 'calls', 'messages'] as const)

@@ -1,5 +1,7 @@
 /** The error text of a failed run: about the service, its address, or neither. */
+
 import { expect, onTestFinished, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import { fatalRunError } from '../../../src/app/service.ts'
 import { createLog } from '../../../src/log.ts'
 import { runSync } from '../../../src/mirror/sync/sync.ts'
@@ -49,7 +51,7 @@ test('a 502 after good answers ends its stream, and the error does not blame the
     timeZone: 'UTC',
     lookBackSeconds: 600,
     get: client.get,
-    mirror: warehouse.mirror(sandbox.projectId),
+    mirror: openMirror(warehouse, sandbox.projectId),
     requestCount: client.requestCount,
     now: Date.now,
     signal,

@@ -2,8 +2,10 @@
  * Syncs of one list that are ended after any answer, and what must hold afterwards. A run is a function of what the
  * warehouse holds, so what follows two equal states is checked once.
  */
+
 import { copyFileSync, existsSync } from 'node:fs'
 import type { StreamName } from '../../../schema/stream-specs.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { createLog } from '../../../src/log.ts'
 import type { SyncMode } from '../../../src/mirror/core/mirror.ts'
@@ -64,7 +66,7 @@ export async function runOnce(
         if (how === 'end slice') isSliceOver = true
         return response
       },
-      mirror: warehouse.mirror(sandbox.projectId),
+      mirror: openMirror(warehouse, sandbox.projectId),
       requestCount: client.requestCount,
       now: Date.now,
       signal: abort.signal,
@@ -123,7 +125,7 @@ export async function findFaults(
     list === 'messages'
       ? await unexplainedDifferences(warehouse, sandbox, [list])
       : await findUncoveredRows(warehouse, sandbox, list)
-  const gaps = await warehouse.mirror(sandbox.projectId).listOpenGaps(list)
+  const gaps = await openMirror(warehouse, sandbox.projectId).listOpenGaps(list)
   return [
     ...(uncovered.length > 0 ? [`${uncovered.length} rows are missing without a gap (${outcome})`] : []),
     ...(outcome === (gaps.length > 0 ? 'gaps' : 'complete') ? [] : [`it is ${outcome}, with ${gaps.length} gaps`]),

@@ -1,6 +1,8 @@
 /** Syncs a sandbox into a warehouse with the real program, and compares the mirror with the sandbox's rows. */
+
 import { pino } from 'pino'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { type SyncOptions, syncProject } from '../../../src/app/sync.ts'
 import { type Config, defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
@@ -74,7 +76,7 @@ export async function findDifferences(
   projectId = sandbox.projectId,
   streams: readonly Compared[] = compared,
 ): Promise<RowDifference[]> {
-  const mirror = warehouse.mirror(projectId)
+  const mirror = openMirror(warehouse, projectId)
   const found: RowDifference[] = []
   for (const stream of streams) {
     const there = sandboxRows(sandbox, stream, projectId)
@@ -135,7 +137,7 @@ export async function unexplainedDifferences(
   sandbox: SandboxRows,
   streams?: readonly Compared[],
 ): Promise<RowDifference[]> {
-  const mirror = warehouse.mirror(sandbox.projectId)
+  const mirror = openMirror(warehouse, sandbox.projectId)
   const incomplete = await warehouse.query(`select id from conversations where not messages_complete`)
   const flagged = new Set(incomplete.map((row) => String(row.id)))
   const found: RowDifference[] = []

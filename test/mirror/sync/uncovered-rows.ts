@@ -1,5 +1,6 @@
 /** Promise 3 for a list, exactly: rows that are missing although no open gap has their time. */
 
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Json } from '../../../src/values/json.ts'
@@ -17,7 +18,7 @@ export async function findUncoveredRows(
   sandbox: Pick<Sandbox, 'truth' | 'projectId'>,
   list: ListName,
 ): Promise<RowDifference[]> {
-  const gaps = await warehouse.mirror(sandbox.projectId).listOpenGaps(list)
+  const gaps = await openMirror(warehouse, sandbox.projectId).listOpenGaps(list)
   const isCovered = ({ there }: RowDifference) => {
     const at = parseTime((JSON.parse(there ?? '{}') as Record<string, Json>)[listTimes[list]]) ?? null
     return gaps.some(({ from, to }) => (at === null ? from === null : (from ?? at) <= at && at <= (to ?? at)))

@@ -1,5 +1,7 @@
 /** A reconcile that was interrupted continues in the next one, unless it has become old. */
+
 import { expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import { formatPendingRanges } from '../../../src/mirror/core/pagination/pending-ranges.ts'
 import { daySeconds } from '../../../src/values/time.ts'
 import { findDifferences } from './sync-sandbox.ts'
@@ -15,7 +17,7 @@ test.for([
 ] as const)('one that began %s', async ([, days, differing]) => {
   await withSandbox({ seed: 1, size }, async ({ sandbox, warehouse, sync }) => {
     await sync({ streams })
-    const mirror = warehouse.mirror(sandbox.projectId)
+    const mirror = openMirror(warehouse, sandbox.projectId)
     const [newest] = await warehouse.query('select max(synced_at) as at from visitors')
     const position = formatPendingRanges([{ lo: Date.parse(String(newest?.at)) / 1000, hi: null }])
     await mirror.writeCursor('visitors:whole', position)
@@ -34,7 +36,7 @@ test('what was learned against the service holds no longer than until a reconcil
   const options = { seed: 1, speed: 0, size: { ...size, visitors: 130 } }
   const ignored = { 'pages.size': 60, 'visitors.order': 'newest', 'visitors.bound': 'ignored' } as const
   await withSandbox({ ...options, switches: ignored }, async ({ sandbox, warehouse, sync }) => {
-    const learned = async () => (await warehouse.mirror(sandbox.projectId).readBehaviours()).get('visitors.since')
+    const learned = async () => (await openMirror(warehouse, sandbox.projectId).readBehaviours()).get('visitors.since')
     await sync({ streams })
     expect(await learned()).toBe('ignored')
     sandbox.setSwitches({ 'visitors.order': 'oldest', 'visitors.bound': 'inclusive' })

@@ -1,6 +1,9 @@
 /** Audits that are killed, that meet each other, or whose service fails: what they then say is never too good. */
+
 import { expect, onTestFinished, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
+import { createAuditStore } from '../../../src/mirror/sql/audits.ts'
 import { listStreams } from '../../../src/mirror/streams/all-streams.ts'
 import { createRunStats } from '../../../src/mirror/sync/run.ts'
 import { type AuditDeps, runAudit } from '../../../src/mirror/verify/audit.ts'
@@ -19,7 +22,7 @@ async function mirrorOf(ids: readonly string[], wrong: readonly string[] = [], d
   onTestFinished(database.drop)
   const warehouse = await database.open()
   const items = ids.map((id) => conversation(id, wrong.includes(id) ? 'wrong' : undefined))
-  await warehouse.mirror('p').commit(commit('conversations', listStreams.conversations.parseRows(items).rows))
+  await openMirror(warehouse, 'p').commit(commit('conversations', listStreams.conversations.parseRows(items).rows))
   return warehouse
 }
 
@@ -50,8 +53,8 @@ function auditOf(warehouse: Warehouse, over: Partial<AuditDeps> = {}) {
     streams: new Set(['conversations']),
     startDate: null,
     get: serve(),
-    mirror: warehouse.mirror('p'),
-    store: warehouse.audits('p'),
+    mirror: openMirror(warehouse, 'p'),
+    store: createAuditStore(warehouse.projectDb('p')),
     stats: createRunStats(Date.now, () => {}),
     notices: new Set(),
     sampleSize: 1000,
@@ -67,16 +70,13 @@ function auditOf(warehouse: Warehouse, over: Partial<AuditDeps> = {}) {
 }
 
 const counts = async (warehouse: Warehouse) =>
-  (await warehouse.audits('p').listFinished(0)).map(({ compared, differing, gone, unreadable }) => [
-    compared,
-    differing,
-    gone,
-    unreadable,
-  ])
+  (await createAuditStore(warehouse.projectDb('p')).listFinished(0)).map(
+    ({ compared, differing, gone, unreadable }) => [compared, differing, gone, unreadable],
+  )
 
 test('a difference counts although the process is killed after it corrected the row', async () => {
   const warehouse = await mirrorOf(idsOf(3), ['c001'])
-  const [mirror, store] = [warehouse.mirror('p'), warehouse.audits('p')]
+  const [mirror, store] = [openMirror(warehouse, 'p'), createAuditStore(warehouse.projectDb('p'))]
   let isCorrected = false
   const killed = auditOf(warehouse, {
     mirror: {
@@ -104,7 +104,7 @@ test.for(databases)(
   'a process that works on the same audit changes nothing of what another one has found — $name',
   async (db) => {
     const warehouse = await mirrorOf(idsOf(3), ['c001'], db)
-    const mirror = warehouse.mirror('p')
+    const mirror = openMirror(warehouse, 'p')
     const { promise: secondLook, resolve: looksAgain } = Promise.withResolvers<void>()
     const { promise: otherFinished, resolve: finishOther } = Promise.withResolvers<void>()
     let looks = 0
@@ -131,7 +131,8 @@ test.for(databases)(
 
 test.for(databases)('two processes that begin an audit at once begin one — $name', async (db) => {
   const warehouse = await mirrorOf(idsOf(1), [], db)
-  const start = () => warehouse.audits('p').start('conversations', { population: 1, ids: ['c000'] }, Date.now())
+  const start = () =>
+    createAuditStore(warehouse.projectDb('p')).start('conversations', { population: 1, ids: ['c000'] }, Date.now())
   const [one, other] = await Promise.all([start(), start()])
   expect(other.id).toBe(one.id)
 })

@@ -1,8 +1,10 @@
 /** Audits over a real mirror, on both databases: what they find, what they do not count, and what they correct. */
+
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { auditProject } from '../../../src/app/audit.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
+import { readStatus } from '../../../src/maintenance/sql/status.ts'
 import { auditedStreams } from '../../../src/mirror/core/audit.ts'
 import type { AuditReport } from '../../../src/mirror/core/reports.ts'
 import { type CompareDeps, compareParent } from '../../../src/mirror/verify/compare-parent.ts'
@@ -44,7 +46,11 @@ describe('an audit', () => {
         'none of the 30 conversations differed from the service',
         'none of the 20 visitors differed from the service',
       ])
-      const status = await context.warehouse.status(context.sandbox.projectId, Date.now(), unlimitedPolicy)
+      const status = await readStatus(
+        context.warehouse.projectDb(context.sandbox.projectId),
+        Date.now(),
+        unlimitedPolicy,
+      )
       expect(status.audits).toEqual(report.estimates)
     })
   })

@@ -1,12 +1,15 @@
 /** What `verify --json` says of a mirror, and what changed since, on both databases. */
+
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type StreamName, streamNames } from '../../../schema/stream-specs.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { compareWithDocument, readDigests, verifyWithDigests } from '../../../src/app/verify-digests.ts'
+import { withSnapshot } from '../../../src/export/sql/snapshot.ts'
 import { digestOfMirror } from '../../../src/mirror/core/day-digests.ts'
 import type { VerifyDocument } from '../../../src/mirror/core/reports.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
@@ -140,8 +143,10 @@ test('the digests are the same on both databases, whatever the texts are, and in
   const digestsOf = async (db: (typeof databases)[number], reversed: boolean) => {
     const { warehouse } = await openWorld(db)
     const rows = [1, 2, 3, 4].map((n) => message('c3', n, { content: `${n}` }))
-    await warehouse.mirror('main').commit(commit('messages', reversed ? rows.toReversed() : rows))
-    return warehouse.withSnapshot((snapshot) => readDigests({ snapshot, projectId: 'main', streams, signal }))
+    await openMirror(warehouse, 'main').commit(commit('messages', reversed ? rows.toReversed() : rows))
+    return withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
+      readDigests({ snapshot, projectId: 'main', streams, signal }),
+    )
   }
   const [sqlite, postgres] = [await digestsOf(databases[0]!, false), await digestsOf(databases[1]!, true)]
   expect(postgres).toEqual(sqlite)

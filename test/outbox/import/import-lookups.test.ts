@@ -1,5 +1,7 @@
 /** What an import asks the warehouse: replies that were sent or are queued, and refs that are taken. */
+
 import { describe, expect, test } from 'vitest'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { syncOnce } from '../../mirror/sync/sync-sandbox.ts'
 import { databases } from '../../support/databases.ts'
 import { createOutboxFixture, type OutboxFixture } from '../outbox-fixture.ts'
@@ -14,7 +16,7 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
     sender_name: 'Ann',
   })
   const contentsOf = async (o: OutboxFixture, ...conversations: readonly string[]) => {
-    const found = await o.warehouse.outbox(o.sandbox.projectId).listReplies(conversations, since)
+    const found = await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).listReplies(conversations, since)
     return found.filter(({ content }) => content.startsWith('our ')).map(({ content, sentAt }) => [content, sentAt])
   }
 
@@ -71,7 +73,7 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
       { operation: 'visitor', visitor_id: o.visitor(0), name: null, ref: 'c' },
     )
     await o.warehouse.query(`update writebacks set status = 'failed' where id = '${ids[1]}'`)
-    const { findQueuedRefs } = o.warehouse.outbox(o.sandbox.projectId)
+    const { findQueuedRefs } = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
     expect(await findQueuedRefs(['a"\u2028', 'b', 'c', 'd'])).toEqual(
       new Map([
         [
@@ -91,7 +93,7 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
 test('a reply whose cancellation is in force repeats nothing, even before its row has followed', async () => {
   const o = await createOutboxFixture({ mirrored: false })
   await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'our words', sender_name: 'Ann' })
-  const { listReplies } = o.warehouse.outbox(o.sandbox.projectId)
+  const { listReplies } = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   expect(await listReplies([o.conversation(0)], since)).toHaveLength(1)
   await o.warehouse.query(`insert into writeback_cancellations
     (project_id, id, batch_id, nameless, up_to, done_to, cancelled_at, cancelled_by)

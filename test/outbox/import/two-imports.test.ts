@@ -1,9 +1,11 @@
 /** What happens beside an import: two people import the same replies, or a program writes to the file. */
+
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openImportBuffer } from '../../../src/outbox/import/import-buffer.ts'
 import { importRequests } from '../../../src/outbox/import/import-file.ts'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { databases } from '../../support/databases.ts'
 import { createTempFolder } from '../../support/temp-folder.ts'
 import { conversation, openOutbox, project } from '../batch-fixture.ts'
@@ -18,7 +20,7 @@ for (const database of databases)
       const buffer = await openImportBuffer(path)
       const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesPath: null, now: Date.now() }
       const people = { project: 'shop', createdBy: name, expiresAt: null, title: null, note: null }
-      const lookups = warehouse.outbox(project)
+      const lookups = createOutbox(warehouse.projectDb(project))
       const options = { ...rules, ...people, lookups, onChecked, onProgress: () => {} }
       return importRequests(admin, { buffer, name, parse: {} }, options).finally(buffer.close)
     }
@@ -44,7 +46,13 @@ for (const [what, changed] of [
     const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesPath: null, now: Date.now() }
     const people = { project: 'shop', createdBy: 'ann', expiresAt: null, title: null, note: null }
     const onChecked = () => writeFile(path, changed.join('\n'))
-    const options = { ...rules, ...people, lookups: warehouse.outbox(project), onChecked, onProgress: () => {} }
+    const options = {
+      ...rules,
+      ...people,
+      lookups: createOutbox(warehouse.projectDb(project)),
+      onChecked,
+      onProgress: () => {},
+    }
     const importing = importRequests(admin, { buffer, name: path, parse: {} }, options).finally(buffer.close)
     await expect(importing).rejects.toMatchObject({ why: 'it changed while it was read' })
     expect(await admin.countByStatus({})).toEqual({})

@@ -1,4 +1,5 @@
 /** The stores in which processes can share a budget, with several connections, and with ways to break them. */
+
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
@@ -14,6 +15,7 @@ import {
   type SharedStoreOptions,
 } from '../../../src/service/rate-limit/budget-store.ts'
 import { openRedisRecords } from '../../../src/service/rate-limit/redis-record.ts'
+import { createBudgetRecords } from '../../../src/service/sql/budget-records.ts'
 import { databases } from '../../support/databases.ts'
 import type { Server } from '../../support/private-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
@@ -53,7 +55,7 @@ async function inWarehouse(kind: 'sqlite' | 'postgres'): Promise<TestRecord> {
   const warehouses = [await location.open(), await location.open()]
   let next = 0
   return {
-    connect: async () => warehouses[next++ % warehouses.length]!.budgetRecord('key'),
+    connect: async () => createBudgetRecords(warehouses[next++ % warehouses.length]!.pool).record('key'),
     deleteRecord: async () => void (await warehouses[0]!.query('delete from sync_budgets')),
   }
 }

@@ -2,12 +2,14 @@
  * A process that uses as much of a shared budget as it gets, for the tests to start, suspend and kill. Its one argument is
  * a `SpendingTask` as JSON. It prints a line for each response and each loss of the record.
  */
+
 import { flushCompileCache } from 'node:module'
 import { createClient } from '../../../src/service/client.ts'
 import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
 import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
 import { createSharedStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
+import { createBudgetRecords } from '../../../src/service/sql/budget-records.ts'
 
 export type SpendingTask = {
   /** URL of a Redis or of a warehouse. */
@@ -46,7 +48,7 @@ async function openRecord(url: string): Promise<BudgetRecord> {
     return openRedisRecords(url).record('spent')
   }
   const { openWarehouse } = await import('../../../src/app/open.ts')
-  return (await openWarehouse(url, { access: 'read' })).budgetRecord('spent')
+  return createBudgetRecords((await openWarehouse(url, { access: 'read' })).pool).record('spent')
 }
 
 async function spend(): Promise<never> {
