@@ -6,9 +6,8 @@ import type { EpochMs } from '../values/time.ts'
 import { type Rendered, runOverService } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, parseSampleSize, projectOption, quietOption } from './options.ts'
-import { auditRows } from './render/streams.ts'
+import { auditRows, differenceRow } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
-import { differenceRow } from './verify.ts'
 
 type Options = CommonOptions & { readonly sample?: number }
 

@@ -1,4 +1,5 @@
 /** The access of a command to the outside: streams, configuration, use cases. */
+import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { type Config, collectSecrets } from '../config/config.ts'
 import { loadConfig, wantsStackTraces } from '../config/load.ts'
@@ -43,8 +44,21 @@ export function createCommandContext() {
     currentUser,
     /** From this call on, the worker handles signals. */
     listenForSignals,
+    readVersion,
     now: Date.now,
   }
+}
+
+/** Of the program, and of its schema, which is that of the last migration. */
+async function readVersion() {
+  // Loaded here, because it takes longer than most commands.
+  const { migrationNames } = await import('../../schema/migrations/migrations.ts')
+  // In a checkout, or compiled.
+  const paths = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url))
+  const found = paths.find((url) => existsSync(url))
+  const program = found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
+  const schema = migrationNames.at(-1) ?? 'none'
+  return { versions: { program, schema }, text: `${program} (schema ${schema})` }
 }
 
 /** An error ends the process: see `exitOnStdoutError`. */

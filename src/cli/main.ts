@@ -3,15 +3,14 @@ import { type Command, CommanderError } from 'commander'
 import { createCommandContext } from './command-context.ts'
 import { explainError, renderError } from './explain-error.ts'
 import { type CommandName, commandNames, createProgram } from './program.ts'
-import { readVersions, renderVersions } from './versions.ts'
 
 // The files hold customers' data, so only this user may read them. Existing files keep their mode.
 process.umask(0o077)
 
 const context = createCommandContext()
 const args = process.argv.slice(2)
-const version = /^(-V|--version)$/.test(args[0] ?? '') ? renderVersions(await readVersions()) : undefined
-const program = await createProgram(context, commandsToLoad(args), version)
+const version = /^(-V|--version)$/.test(args[0] ?? '') ? await context.readVersion() : undefined
+const program = await createProgram(context, commandsToLoad(args), version?.text)
 configureErrors(program, 'deskmirror')
 // A worker handles uncaught errors and stops in order; any other command ends.
 process.on('uncaughtException', (error) => {

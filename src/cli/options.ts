@@ -2,9 +2,9 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { streamNames } from '../../schema/stream-specs.ts'
 import type { Config } from '../config/config.ts'
+import { parsePersonName } from '../config/people.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../values/time.ts'
-import { parsePersonName } from '../values/trim.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The options that most commands have. */

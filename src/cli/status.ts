@@ -11,10 +11,8 @@ import { runOverMirror } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
-import { auditRows, renderStreamReasons } from './render/streams.ts'
+import { auditRows, renderGaps, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
-import { renderGaps } from './sync.ts'
-import { readVersions, renderVersions } from './versions.ts'
 
 type Options = CommonOptions & { readonly verbose?: true }
 
@@ -50,8 +48,8 @@ export const command = defineCommand<Options>({
         return { lines: renderStatus(report, context.now(), options.verbose === true, hint, isOnlyProject), exit: 0 }
       },
     )
-    const versions = await readVersions()
-    const lines = status.lines.length === 0 ? [] : [...status.lines, `deskmirror ${renderVersions(versions)}`]
+    const { versions, text } = await context.readVersion()
+    const lines = status.lines.length === 0 ? [] : [...status.lines, `deskmirror ${text}`]
     return { ...status, document: { versions, ...Object(status.document) }, lines }
   },
 })

@@ -1,13 +1,13 @@
 /** `deskmirror sync`: one sync run over the service, to the end. */
 import { Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
-import type { GapReport, StreamReport, SyncMode, SyncOutcome, SyncReport } from '../mirror/mirror.ts'
+import type { StreamReport, SyncMode, SyncOutcome, SyncReport } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import { type Rendered, runOverService } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import type { ExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption, streamsOption } from './options.ts'
-import { renderStreamReasons } from './render/streams.ts'
+import { renderGaps, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
 type Options = CommonOptions & {
@@ -78,20 +78,6 @@ export function renderSync(report: SyncReport): Rendered {
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
   ]
   return { lines, exit: exitCodes[report.outcome] }
-}
-
-const maxListedGaps = 20
-
-/** The first gaps, and the number of the others. */
-export function renderGaps(gaps: readonly GapReport[]): string[] {
-  const more = gaps.length - maxListedGaps
-  const summary = more > 0 ? [`… and ${pluralize(more, 'gap')} more; --json lists all of them`] : []
-  return [...gaps.slice(0, maxListedGaps).map(renderGap), ...summary]
-}
-
-function renderGap(gap: GapReport): string {
-  const where = gap.from === null && gap.to === null ? '' : ` ${gap.from ?? '…'} – ${gap.to ?? '…'}`
-  return toPrintable(`gap: ${gap.stream}${where}: ${gap.reason}`)
 }
 
 type StreamCounts = Pick<StreamReport, 'requests' | 'rows' | 'changed' | 'tookMs'>

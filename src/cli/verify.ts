@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { hasChanges } from '../mirror/core/day-digests.ts'
-import type { DayChange, Difference, DigestComparison, VerifyReport } from '../mirror/mirror.ts'
+import type { DayChange, DigestComparison, VerifyReport } from '../mirror/mirror.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
@@ -17,7 +17,7 @@ import {
   quietOption,
   streamsOption,
 } from './options.ts'
-import { renderStreamReasons } from './render/streams.ts'
+import { differenceRow, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
 type Options = CommonOptions & {
@@ -141,10 +141,6 @@ function nextSteps({ project, streams }: VerifyReport): readonly string[] {
     ...(differing.some((stream) => stream !== 'analytics') ? [`→ ${rows}`] : []),
     ...(differing.includes('analytics') ? [`→ ${rollups}`] : []),
   ]
-}
-
-export function differenceRow({ stream, key, kind, fields }: Difference): string[] {
-  return [stream, key, kind, fields.join(', ')]
 }
 
 /** `limit`: how many days are listed. */

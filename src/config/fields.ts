@@ -4,7 +4,7 @@ import { streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectId } from '../values/project.ts'
 import { parseBaseUrl, parseServerUrl } from '../values/server-address.ts'
 import { type EpochSeconds, type Ms, parseDuration, parseRate, parseTime } from '../values/time.ts'
-import { parsePersonName } from '../values/trim.ts'
+import { parsePersonName } from './people.ts'
 import { containsApiKey } from './problems.ts'
 import { parseRetention } from './retention.ts'
 

@@ -1,17 +1,14 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
 
-import { z } from 'zod'
-import type { Secret } from '../values/secret.ts'
 import * as field from './fields.ts'
+import { consoleSetting } from './people.ts'
 import type { ConfigProblem } from './problems.ts'
 import { queueUrl, queueUrlHelp } from './queue-kinds.ts'
 import { defaultRetention } from './retention.ts'
-import { type Role, roles } from './roles.ts'
 import {
   containsPassword,
   deferSecretErrors,
   plainPassword,
-  type ReadSecret,
   secretField,
   secretReference,
   type UnreadableSecret,
@@ -24,64 +21,12 @@ import {
   locationOf,
   type RawSettings,
   readVariables,
-  type Setting,
   type SettingValues,
   secretSetting,
   setting,
   valuesOf,
   variableName,
 } from './setting.ts'
-
-/** The settings below `console`: the people who may sign in. */
-type ConsoleSettings = { readonly people: readonly ConsolePerson[] }
-
-type ConsolePerson = {
-  readonly name: string
-  readonly role: Role
-  readonly token: Secret
-  readonly hidesMessages: boolean
-}
-
-const noToken = 'must have a token: { env: NAME } or { file: PATH }'
-
-const personName = z.string({ error: 'name the person' }).trim().min(1, 'name the person').max(60, 'is too long')
-
-/** Only the worker needs the tokens, so only `reveal` throws (UserError). */
-const personField = (read: ReadSecret) =>
-  z
-    .strictObject(
-      {
-        name: personName,
-        role: z.enum(roles, { error: 'must be viewer, operator or approver' }),
-        token: secretField(deferSecretErrors(read), noToken),
-        messages: z.enum(['shown', 'hidden'], { error: 'must be shown or hidden' }).default('shown'),
-      },
-      { error: 'must be a person, like { name: ann, role: approver, token: { env: ANN_TOKEN } }' },
-    )
-    .transform(({ messages, ...person }): ConsolePerson => ({ ...person, hidesMessages: messages === 'hidden' }))
-
-const consoleField: Setting<ConsoleSettings>['field'] = (read) =>
-  z
-    .strictObject(
-      { people: z.array(personField(read), { error: 'must be a list of people' }).default([]) },
-      { error: 'must be a map, like { people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }' },
-    )
-    .superRefine(({ people }, context) => {
-      for (const [index, { name }] of people.entries()) {
-        if (people.findIndex((other) => other.name.toLowerCase() === name.toLowerCase()) === index) continue
-        context.addIssue({ code: 'custom', message: 'is the name of two people', path: ['people', index, 'name'] })
-      }
-    })
-    .prefault({})
-
-const consoleSetting: Setting<ConsoleSettings> = {
-  name: 'console',
-  about:
-    'Who may sign in to the console: `{ people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }`, with role `viewer`, `operator` or `approver`. `messages: hidden`: the person sees no words, names or addresses.',
-  variable: null,
-  isSensitive: true,
-  field: consoleField,
-}
 
 export const globalSettings = {
   databaseUrl: addressSetting(

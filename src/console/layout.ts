@@ -1,5 +1,5 @@
 /** What surrounds every page of the console: its head, banner and navigation. */
-import { hasRole, type Viewer } from '../config/roles.ts'
+import { hasRole, type Viewer } from '../config/people.ts'
 import { path } from '../values/address.ts'
 import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'

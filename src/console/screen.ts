@@ -1,6 +1,6 @@
 /** What a page of a project is asked with, and what of its data the person may see. */
 import type { Warehouse } from '../app/open.ts'
-import type { Role } from '../config/roles.ts'
+import type { Role } from '../config/people.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import type { Values } from './decisions.ts'

@@ -1,9 +1,9 @@
 /** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
 
+import { trimEnd } from '../values/format.ts'
 import { stringifyJson } from '../values/json.ts'
 import { parseBaseUrl } from '../values/server-address.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import { trimEnd } from '../values/trim.ts'
 import { UserError } from '../values/user-error.ts'
 import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { defaultTimeoutMs, grantTtlMs } from './core/acquire-slot.ts'

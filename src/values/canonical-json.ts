@@ -2,8 +2,9 @@
  * One text for each JSON value, whichever database stored it: Postgres reorders members and rewrites numbers, SQLite keeps
  * the text of the service. Members are sorted, numbers keep all of their digits.
  */
+
+import { trimEnd } from './format.ts'
 import { parseWith, rawJson } from './json.ts'
-import { trimEnd } from './trim.ts'
 
 /** Number literals that JavaScript may not keep or prints in another form. Has false positives. */
 const unusualNumber = /(?:^|[:,[\s])-?(?:\d{16}|[\d.]{16}|\d[\d.]*[eE]|0\.0{6})/

@@ -2,7 +2,7 @@
  * Which addresses the service may have: https only, except on this machine, so that a key is never sent unencrypted. And those
  * of servers, which may contain a password: parsed strictly, so that no part of it is taken for a host or a path.
  */
-import { trimEnd } from './trim.ts'
+import { trimEnd } from './format.ts'
 
 type BaseUrlResult = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly why: string }
 

@@ -101,6 +101,10 @@ export async function runCommand(
     listenForSignals: () => {
       throw new Error('this test starts no worker')
     },
+    readVersion: async () => ({
+      versions: { program: '1.2.3', schema: '0099_last' },
+      text: '1.2.3 (schema 0099_last)',
+    }),
     now: () => options.now ?? 0,
   }
   await command(context).exitOverride().parseAsync(args, { from: 'user' })

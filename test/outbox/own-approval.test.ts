@@ -1,6 +1,6 @@
 /** Whose rows a person may approve, and what an approval is of — in both databases. */
 import { describe, expect, test } from 'vitest'
-import { parsePersonName } from '../../src/values/trim.ts'
+import { parsePersonName } from '../../src/config/people.ts'
 import { databases } from '../support/databases.ts'
 import { flag, openOutbox, queueFlags } from './batch-fixture.ts'
 

@@ -1,9 +1,8 @@
-/** Sentences about streams: why they were skipped or failed, each reason once, and what audits show. */
-
+/** What several commands say about streams: why they were skipped or failed, gaps, differences, and what audits show. */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { describeEvidence } from '../../mirror/core/audit.ts'
-import type { AuditEstimate } from '../../mirror/mirror.ts'
-import { formatAge, toPrintable } from '../../values/format.ts'
+import type { AuditEstimate, Difference, GapReport } from '../../mirror/mirror.ts'
+import { formatAge, pluralize, toPrintable } from '../../values/format.ts'
 import type { EpochMs } from '../../values/time.ts'
 
 type StreamEnd = { readonly stream: StreamName; readonly skipped: string | null; readonly failed: string | null }
@@ -41,4 +40,22 @@ export function auditRows(estimates: readonly AuditEstimate[], now: EpochMs): st
     n === 0 ? 'audit' : '',
     `${estimate.words}; ${describeEvidence(estimate)}; last ${formatAge(estimate.lastAt, now)}`,
   ])
+}
+
+const maxListedGaps = 20
+
+/** The first gaps, and the number of the others. */
+export function renderGaps(gaps: readonly GapReport[]): string[] {
+  const more = gaps.length - maxListedGaps
+  const summary = more > 0 ? [`… and ${pluralize(more, 'gap')} more; --json lists all of them`] : []
+  return [...gaps.slice(0, maxListedGaps).map(renderGap), ...summary]
+}
+
+function renderGap(gap: GapReport): string {
+  const where = gap.from === null && gap.to === null ? '' : ` ${gap.from ?? '…'} – ${gap.to ?? '…'}`
+  return toPrintable(`gap: ${gap.stream}${where}: ${gap.reason}`)
+}
+
+export function differenceRow({ stream, key, kind, fields }: Difference): string[] {
+  return [stream, key, kind, fields.join(', ')]
 }

@@ -1,6 +1,6 @@
 /** Which decisions the person who looks at a page may make, about a batch or a write-back as it is now. Pure. */
 
-import { hasRole, type Role, type Viewer } from '../../config/roles.ts'
+import { hasRole, type Role, type Viewer } from '../../config/people.ts'
 import { changedStatuses, decisionNames, decisions } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
 import type { BatchReport, DecisionName, NamedEntry, WritebackStatus } from '../../outbox/outbox.ts'

@@ -1,5 +1,5 @@
 /** Write-backs: the batches, newest first, or all rows with one status; and rows that have not left, of which some can be picked. */
-import { hasRole } from '../../config/roles.ts'
+import { hasRole } from '../../config/people.ts'
 import type { Cell } from '../../document/table.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
 import { describeRequest, outcomeLabels } from '../../outbox/core/review-labels.ts'

@@ -1,6 +1,6 @@
 /** What every request to the console must show before anything else: where it comes from, and who sends it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Viewer } from '../../config/roles.ts'
+import type { Viewer } from '../../config/people.ts'
 import { isLocalHost, tooManyText } from '../../http/auth.ts'
 import { decodeSegment } from '../../values/address.ts'
 import type { EpochMs } from '../../values/time.ts'

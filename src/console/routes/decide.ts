@@ -1,6 +1,6 @@
 /** Decisions: a form that is posted, checked against role and state, made, written to the audit log, and answered by a page. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Viewer } from '../../config/roles.ts'
+import type { Viewer } from '../../config/people.ts'
 import { decisions, isDecision } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
 import type { DecisionName, NewAuditEvent } from '../../outbox/outbox.ts'

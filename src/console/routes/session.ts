@@ -6,7 +6,7 @@
 
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { Signer } from '@fastify/cookie'
-import type { Viewer } from '../../config/roles.ts'
+import type { Viewer } from '../../config/people.ts'
 import { isEqualSecret } from '../../http/auth.ts'
 import type { AuditLog } from '../../outbox/outbox.ts'
 import type { Secret } from '../../values/secret.ts'

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import { hasRole, type Role, type Viewer } from '../../config/roles.ts'
+import { hasRole, type Role, type Viewer } from '../../config/people.ts'
 import type { Attempts } from '../../http/http.ts'
 import type { Logger } from '../../log.ts'
 import type { AuditLog } from '../../outbox/outbox.ts'

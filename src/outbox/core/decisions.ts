@@ -1,5 +1,5 @@
 /** What people decide about write-backs and batches: one record each, which commands, pages, roles and words follow. Pure. */
-import type { Role } from '../../config/roles.ts'
+import type { Role } from '../../config/people.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { BatchReport } from './batches.ts'

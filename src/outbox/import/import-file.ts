@@ -1,8 +1,8 @@
 /** Imports a file of write-backs: validates every row, then queues all of them in one transaction, or none. */
 import { basename } from 'node:path'
 import { inChunks } from '../../values/chunks.ts'
+import { trimBoth } from '../../values/format.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { trimBoth } from '../../values/trim.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import type { QueuedImport, RejectedImport } from '../core/reports.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'

@@ -1,6 +1,6 @@
 /** Who may decide what, and what a batch or a write-back allows: tables of all cases. */
 import { describe, expect, test } from 'vitest'
-import type { Role } from '../../../src/config/roles.ts'
+import type { Role } from '../../../src/config/people.ts'
 import { missingRole, offeredForBatch, offeredForWriteback } from '../../../src/console/core/permissions.ts'
 import { matchesReply } from '../../../src/console/pages/writeback.ts'
 import type { BatchReport } from '../../../src/outbox/core/batches.ts'

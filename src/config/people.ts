@@ -1,0 +1,80 @@
+/** People: their names, who may do what in the console, and the setting that says who may sign in to it. */
+import { z } from 'zod'
+import type { Secret } from '../values/secret.ts'
+import { deferSecretErrors, type ReadSecret, secretField } from './secret-fields.ts'
+import type { Setting } from './setting.ts'
+
+/** Each may do what the ones before it may. */
+export const roles = ['viewer', 'operator', 'approver'] as const
+export type Role = (typeof roles)[number]
+
+export function hasRole(role: Role, needed: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(needed)
+}
+
+/** Who looks at a page. */
+export type Viewer = {
+  readonly name: string
+  readonly role: Role
+  /** The words of messages, and names and addresses of visitors, are not shown. */
+  readonly hidesMessages: boolean
+}
+
+const maxLength = 100
+
+/**
+ * The name under which a person's decisions are stored. Spaces that look alike are one. Undefined if it is empty, longer than
+ * 100 characters, or contains characters that cannot be seen.
+ */
+export function parsePersonName(text: string): string | undefined {
+  const name = text
+    .normalize('NFC')
+    .replace(/\p{Zs}+/gu, ' ')
+    .replace(/^ | $/g, '')
+  const isVisible = name.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(name)
+  return name !== '' && name.length <= maxLength && isVisible ? name : undefined
+}
+
+type ConsolePerson = Viewer & { readonly token: Secret }
+
+const noToken = 'must have a token: { env: NAME } or { file: PATH }'
+
+const nameOfPerson = z.string({ error: 'name the person' }).trim().min(1, 'name the person').max(60, 'is too long')
+
+/** Only the worker needs the tokens, so only `reveal` throws (UserError). */
+const personField = (read: ReadSecret) =>
+  z
+    .strictObject(
+      {
+        name: nameOfPerson,
+        role: z.enum(roles, { error: 'must be viewer, operator or approver' }),
+        token: secretField(deferSecretErrors(read), noToken),
+        messages: z.enum(['shown', 'hidden'], { error: 'must be shown or hidden' }).default('shown'),
+      },
+      { error: 'must be a person, like { name: ann, role: approver, token: { env: ANN_TOKEN } }' },
+    )
+    .transform(({ messages, ...person }): ConsolePerson => ({ ...person, hidesMessages: messages === 'hidden' }))
+
+/** The settings below `console`. */
+const consoleField = (read: ReadSecret) =>
+  z
+    .strictObject(
+      { people: z.array(personField(read), { error: 'must be a list of people' }).default([]) },
+      { error: 'must be a map, like { people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }' },
+    )
+    .superRefine(({ people }, context) => {
+      for (const [index, { name }] of people.entries()) {
+        if (people.findIndex((other) => other.name.toLowerCase() === name.toLowerCase()) === index) continue
+        context.addIssue({ code: 'custom', message: 'is the name of two people', path: ['people', index, 'name'] })
+      }
+    })
+    .prefault({})
+
+export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[] }> = {
+  name: 'console',
+  about:
+    'Who may sign in to the console: `{ people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }`, with role `viewer`, `operator` or `approver`. `messages: hidden`: the person sees no words, names or addresses.',
+  variable: null,
+  isSensitive: true,
+  field: consoleField,
+}
