@@ -23,14 +23,18 @@ export type Sandbox = MemorySandbox & {
   readonly stopped: Promise<void>
 }
 
+/** A request that arrives, with the path and the query of its address, and its response. */
+export type Exchange = {
+  readonly path: string
+  readonly search: string
+  readonly incoming: IncomingMessage
+  readonly response: ServerResponse
+}
+
 /** Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400 with the reason. */
-export async function handleControl(
-  sandbox: Sandbox,
-  path: string,
-  search: string,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+export async function handleControl(sandbox: Sandbox, exchange: Exchange): Promise<void> {
+  const { search, incoming, response } = exchange
+  const path = exchange.path.slice(controlPrefix.length)
   if (isFromPage(incoming)) return sendJson(response, 403, { error: 'pages of other sites control nothing here' })
   const project = new URLSearchParams(search).get('project') ?? undefined
   try {
@@ -65,12 +69,9 @@ const actions: Readonly<Record<string, Action>> = {
   'GET counts': (sandbox) => sandbox.counts(),
   'GET ledger': (sandbox, _, project) => sandbox.ledger(project),
   'GET switches': (sandbox) => sandbox.switches(),
-  'GET about': ({ baseUrl, widgetUrl, projectIds, now }) => ({
-    baseUrl,
-    widgetUrl,
-    projectIds,
-    now: new Date(now()).toISOString(),
-  }),
+  'GET about': ({ baseUrl, widgetUrl, projectIds, now }) => {
+    return { baseUrl, widgetUrl, projectIds, now: new Date(now()).toISOString() }
+  },
   'POST switches': (sandbox, body) => {
     sandbox.setSwitches(body as Partial<Switches>)
     return sandbox.switches()

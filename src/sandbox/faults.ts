@@ -97,12 +97,8 @@ export function createFaults(random: Random, switches: () => Switches) {
   }
 }
 
-function matchesRequest(fault: ScriptedFault, operation: Operation, path: string): boolean {
-  return (
-    (fault.path === undefined || path.includes(fault.path)) &&
-    (fault.operation === undefined || fault.operation === operation.id) &&
-    (fault.method === undefined || fault.method === operation.method)
-  )
+function matchesRequest({ path = '', operation, method }: ScriptedFault, asked: Operation, askedPath: string): boolean {
+  return askedPath.includes(path) && (operation ?? asked.id) === asked.id && (method ?? asked.method) === asked.method
 }
 
 /** Throws a RangeError for a kind that does not exist. */

@@ -1,12 +1,12 @@
 /** The sandbox over HTTP: a full, stateful server of the API on loopback, with its description and controls for tests. */
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { escapeHtml } from '../values/html.ts'
 import type { Ms } from '../values/time.ts'
-import { controlPrefix, handleControl, type Sandbox } from './control.ts'
+import { controlPrefix, type Exchange, handleControl, type Sandbox } from './control.ts'
 import { widgetPath } from './endpoints.ts'
 import { createMemorySandbox, type SandboxOptions } from './memory-sandbox.ts'
 import { purposes, toUnitInterval } from './random.ts'
@@ -38,7 +38,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     response.sendDate = false
     // A client that disconnects early is not an error of the sandbox.
     for (const stream of [incoming, response]) stream.on('error', () => undefined)
-    route(sandbox, prefix, incoming, response).catch((error: unknown) => {
+    const [path = '/', ...search] = (incoming.url ?? '/').split('?')
+    route(sandbox, prefix, { path, search: search.join('?'), incoming, response }).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
       response.end(`the sandbox has a bug: ${error instanceof Error ? error.stack : String(error)}\n`)
     })
@@ -46,23 +47,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   return sandbox
 }
 
-async function route(
-  sandbox: Sandbox,
-  prefix: string,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const [full = '/', ...rest] = (incoming.url ?? '/').split('?')
-  const search = rest.join('?')
-  if (full.startsWith(controlPrefix))
-    return handleControl(sandbox, full.slice(controlPrefix.length), search, incoming, response)
+async function route(sandbox: Sandbox, prefix: string, exchange: Exchange): Promise<void> {
+  const { path: full, incoming, response } = exchange
+  if (full.startsWith(controlPrefix)) return handleControl(sandbox, exchange)
   const path = prefix !== '' && full.startsWith(`${prefix}/`) && full !== widgetPath ? full.slice(prefix.length) : full
   if (incoming.method === 'GET' && path === '/openapi.yaml')
     return sendText(response, 'application/yaml', description())
   if (incoming.method === 'GET' && path === '/public/docs') return sendText(response, 'text/html', descriptionPage())
   // With a prefix configured, other paths do not exist; the widget's path has its own version segment.
   const outside = prefix !== '' && path === full && full !== widgetPath
-  return handleRequest(sandbox.service, outside ? `/outside${full}` : path, search, incoming, response)
+  return handleRequest(sandbox.service, { ...exchange, path: outside ? `/outside${full}` : path })
 }
 
 function sendText(response: ServerResponse, type: string, body: string): void {
@@ -71,13 +65,7 @@ function sendText(response: ServerResponse, type: string, body: string): void {
 }
 
 /** `path` is relative to the base URL. */
-async function handleRequest(
-  service: Service,
-  path: string,
-  search: string,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function handleRequest(service: Service, { path, search, incoming, response }: Exchange): Promise<void> {
   const number = service.nextNumber()
   const { method = 'GET', headers } = incoming
   const bodyText = method === 'GET' ? '' : await readBodyText(incoming)

@@ -82,30 +82,33 @@ export function receiveRequest(
     fault,
   }
   service.requestLog.push(entry)
+  const received = { service, incoming, entry, fault }
   return {
     requestId,
     entry,
     fault,
     /** Performs the operation. With the fault `reset-before` the service has not seen the request: do not call it. */
-    respond: () => respond(service, match, incoming, fault, entry),
+    respond: () => respond(received, match),
   }
 }
 
-function respond(
-  service: Service,
-  match: RouteMatch | undefined,
-  incoming: IncomingRequest,
-  fault: FaultKind | null,
-  entry: RequestLogEntry,
-): ServiceResponse {
+type Received = {
+  readonly service: Service
+  readonly incoming: IncomingRequest
+  readonly entry: RequestLogEntry
+  readonly fault: FaultKind | null
+}
+
+function respond(received: Received, match: RouteMatch | undefined): ServiceResponse {
+  const { service, fault } = received
   const s = service.switches()
-  const { requestId } = entry
+  const { requestId } = received.entry
   try {
     if (match === undefined) throw notFound('path')
-    const project = authorize(service, match, incoming, entry)
+    const project = authorize(received, match)
     const faulty = fault === null ? undefined : faultOf(fault).respond?.(requestId, s)
     if (fault !== null && faulty !== undefined && !faultOf(fault).done) return faulty
-    const performed = perform(service, project, match, incoming, entry)
+    const performed = perform(received, project, match)
     const response = faulty ?? performed
     const showsUpper = s['ids.letters'] === (isList(match.operation) ? 'upper-in-lists' : 'upper-by-id')
     return showsUpper ? withUpperIds(response) : response
@@ -116,12 +119,8 @@ function respond(
 }
 
 /** Admits a request, or throws Problem: authenticates it, applies the rate limit, and checks its scope. */
-function authorize(
-  service: Service,
-  { operation: { scope }, params }: RouteMatch,
-  { headers: { authorization, 'x-api-key': header } }: IncomingRequest,
-  entry: RequestLogEntry,
-): Project {
+function authorize({ service, incoming, entry }: Received, { operation: { scope }, params }: RouteMatch): Project {
+  const { authorization, 'x-api-key': header } = incoming.headers
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
   const secret = scope === null ? bearer : ((Array.isArray(header) ? header[0] : header) ?? bearer)
   if (secret === undefined || secret === '') throw new Problem('api_key_missing', 'Send an API key')
@@ -139,18 +138,13 @@ function authorize(
 }
 
 /** Performs the operation. Throws Problem. */
-function perform(
-  service: Service,
-  project: Project,
-  { operation, params }: RouteMatch,
-  { search, bodyText }: IncomingRequest,
-  { requestId, number }: RequestLogEntry,
-): ServiceResponse {
+function perform({ service, incoming, entry }: Received, project: Project, { operation, params }: RouteMatch) {
+  const { requestId, number } = entry
   const switches = service.switches()
   if (isList(operation)) mutateBeforeList(service, project)
-  const query = new URLSearchParams(search)
+  const query = new URLSearchParams(incoming.search)
   checkQuery(query, operation.query(switches), switches)
-  const body = isWrite(operation) ? parseJsonBody(bodyText) : null
+  const body = isWrite(operation) ? parseJsonBody(incoming.bodyText) : null
   const now = service.clock()
   const draw = (part: number) => service.random(purposes.token, number, part)
   const data = operation.run({ project, params, query, body, switches, now, draw })
@@ -197,14 +191,12 @@ export type RequestLogEntry = {
 
 export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms = 60_000) {
   const writes = entries.filter(({ write }) => write)
+  const faulty = entries.filter(({ fault }) => fault !== null)
   return {
     total: entries.length,
     byOperation: countBy(entries, ({ operation }) => operation ?? 'none'),
     byStatus: countBy(entries, ({ status }) => String(status ?? 'none')),
-    byFault: countBy(
-      entries.filter(({ fault }) => fault !== null),
-      ({ fault }) => String(fault),
-    ),
+    byFault: countBy(faulty, ({ fault }) => String(fault)),
     /** The most that arrived with one key in any window. */
     maxInWindow: { requests: mostInWindow(entries, windowMs), writes: mostInWindow(writes, windowMs) },
     firstAt: entries[0]?.arrivedAt ?? null,

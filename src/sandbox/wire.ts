@@ -1,7 +1,7 @@
 /** Rows in the service's format: documented fields by their names, the others in several naming styles. */
-import type { Json } from '../values/json.ts'
+import type { Json, JsonObject } from '../values/json.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
-import { createHostility, type Fields } from './hostile-rows.ts'
+import { createHostility } from './hostile-rows.ts'
 import type { Activity, Conversation, Message, PhoneCall, Visitor } from './model.ts'
 import { pick, purposes, toUnitInterval } from './random.ts'
 import type { ProjectState } from './state.ts'
@@ -53,7 +53,7 @@ export function createWireFormat(projectId: string, { seedData: { random }, note
 const countries = ['DE', 'FR', 'JP', 'BR', 'US', null]
 const plans = ['free', 'team', 'enterprise']
 
-type VisitorForm = (row: Visitor, projectId: string, draw: number, s: Switches) => Fields
+type VisitorForm = (row: Visitor, projectId: string, draw: number, s: Switches) => JsonObject
 const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
   plain: (row, projectId, draw, s) => ({
     id: row.id,
@@ -113,7 +113,7 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
 /** How many pages the entries of a visitor are about. */
 const pages = 3
 
-type ActivityForm = (row: Activity) => Fields
+type ActivityForm = (row: Activity) => JsonObject
 
 const activityIds: Record<Switches['activity.ids'], ActivityForm> = {
   none: () => ({}),
@@ -143,7 +143,7 @@ const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
   }),
 }
 
-type CallForm = (row: PhoneCall, projectId: string, draw: number) => Fields
+type CallForm = (row: PhoneCall, projectId: string, draw: number) => JsonObject
 const callForms: Record<Switches['calls.fields'], CallForm> = {
   plain: (row, projectId, draw) => ({
     id: row.id,
@@ -206,7 +206,7 @@ function driftingField(s: Switches, name: string, first: Json, then: Json): Reco
 
 /** A row as a read by its id returns it. */
 export function toSingleRow(row: Json, { 'single.shape': shape }: Switches): Json {
-  const fields = Object.entries(row as Fields)
+  const fields = Object.entries(row as JsonObject)
   if (shape === 'more')
     return Object.fromEntries([['permalink', `https://support.example/${String(fields[0]?.[1])}`], ...fields])
   if (shape === 'other') return Object.fromEntries(fields.map(([name, value]) => [name, otherValue(name, value)]))
