@@ -105,12 +105,12 @@ async function simulateLatency(service: Service, name: 'latency.before' | 'laten
   await pause(usual * (1 - s['latency.spread'] + 2 * s['latency.spread'] * chance))
 }
 
-/** The API description. In a checkout the file is two levels up, in a build three. */
+/** The API description. In a checkout its files are two levels up, in a build three. */
 function description(): string {
-  const candidates = ['../../schema/openapi.yaml', '../../../schema/openapi.yaml']
-  const path = candidates.map((candidate) => new URL(candidate, import.meta.url)).find((url) => existsSync(url))
-  if (path === undefined) throw new Error('schema/openapi.yaml is missing')
-  return readFileSync(path, 'utf8')
+  const folders = ['../../schema/', '../../../schema/'].map((path) => new URL(path, import.meta.url))
+  const folder = folders.find((url) => existsSync(new URL('openapi.yaml', url)))
+  if (folder === undefined) throw new Error('schema/openapi.yaml is missing')
+  return ['openapi.yaml', 'openapi-components.yaml'].map((name) => readFileSync(new URL(name, folder), 'utf8')).join('')
 }
 
 function descriptionPage(): string {

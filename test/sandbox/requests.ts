@@ -13,9 +13,10 @@ type Description = {
   components: { schemas: object; responses: Record<string, Response> }
 }
 
-export const description = parse(
-  readFileSync(new URL('../../schema/openapi.yaml', import.meta.url), 'utf8'),
-) as Description
+const parts = ['openapi.yaml', 'openapi-components.yaml'].map((name) =>
+  readFileSync(new URL(`../../schema/${name}`, import.meta.url), 'utf8'),
+)
+export const description = parse(parts.join('')) as Description
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 formats.default(ajv)
