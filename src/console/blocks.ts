@@ -64,9 +64,10 @@ export function section(title: string, content: Html, aside: Html = nothing): Ht
   return html`<section><div class="title"><h2>${title}</h2>${aside}</div>${content}</section>\n`
 }
 
-/** Names and values. */
-export function facts(rows: readonly (readonly [name: string, value: Html | string])[]): Html {
-  return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+/** Names and values; null: there is none, so nothing is said. */
+export function facts(rows: readonly (readonly [name: string, value: Html | string | null])[]): Html {
+  const known = rows.filter(([, value]) => value !== null)
+  return html`<dl class="facts">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
 export type Choice = { readonly label: string; readonly to: string; readonly isChosen: boolean }

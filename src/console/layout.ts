@@ -78,7 +78,7 @@ ${script(`${assets}/console.js`)}
 <body ${attribute('data-live-project', isLive ? project : null)} ${attribute('class', viewer === null ? 'alone' : null)}>
 <a class="skip" href="#main">Skip to the content</a>
 ${viewer === null ? nothing : banner(frame, isLive)}
-${viewer === null ? nothing : navigation(page, frame)}
+${viewer === null ? nothing : navigation(page, frame, isLive)}
 <main id="main" tabindex="-1">
 <h1>${page.title}</h1>
 ${page.content}
@@ -100,9 +100,8 @@ ${
     : html`<form class="search" action="${path`/console/p/${project}/search`}" role="search"><input type="search" name="q" aria-label="Search conversations and visitors" placeholder="Search" autocomplete="off" enterkeyhint="search"><kbd aria-hidden="true">/</kbd></form>`
 }
 <div class="session">
-${isLive ? html`<span class="state" role="status" ${attribute('data-live-state', 'off')}></span><button type="button" ${attribute('data-live-pause', true)} ${attribute('hidden', true)}>Pause</button>` : nothing}
-<span class="viewer">${viewer?.name ?? ''} <span class="faint">· ${viewer?.role ?? ''}</span></span>
-<form method="post" action="/console/sign-out"><button type="submit">Sign out</button></form>
+${isLive ? html`<span class="faint" role="status" ${attribute('data-live-state', 'off')}></span>` : nothing}
+<span class="viewer"><bdi>${viewer?.name ?? ''}</bdi>${viewer?.name === viewer?.role ? nothing : html` <span class="faint">${viewer?.role ?? ''}</span>`}</span>
 </div>
 </header>`
 }
@@ -117,19 +116,45 @@ function projectSwitch({ projects, project }: Frame): Html {
   return html`<details class="project"><summary>project <bdi>${project}</bdi></summary><ul>${links}</ul></details>`
 }
 
-function navigation(page: Page, { project, viewer }: Frame): Html {
-  const link = (name: string, to: string, key: string) =>
+type NavigationItem = readonly [name: string, to: string, key: string]
+
+/** The items that this person has here, by the titles of their groups. */
+function navigationOf({
+  project,
+  viewer,
+}: Frame): readonly (readonly [title: string, items: readonly NavigationItem[]])[] {
+  const ofProject = Object.entries(navigationGroups).map(([title, items]) => {
+    const within = (to: string) => path`/console/p/${project ?? ''}` + to
+    return [title, items.map(([name, to, key]) => [name, within(to), key] as const)] as const
+  })
+  const log = ['Audit log', '/console/log', 'l'] as const
+  const isApprover = viewer !== null && hasRole(viewer.role, 'approver')
+  const all = ['All projects', [['Projects', '/console/projects', 'p'], ...(isApprover ? [log] : [])]] as const
+  return project === null ? [all] : [...ofProject, all]
+}
+
+function navigation(page: Page, frame: Frame, isLive: boolean): Html {
+  const groups = navigationOf(frame)
+  const linkOf = ([name, to, key]: NavigationItem) =>
     html`<li><a href="${to}" ${attribute('data-key', key)} ${attribute('aria-current', page.section === name ? 'page' : null)}>${name}</a></li>`
-  const ofProject = (address: string) =>
-    Object.entries(navigationGroups).map(
-      ([title, items]) =>
-        html`<p>${title}</p><ul>${items.map(([name, to, key]) => link(name, address + to, key))}</ul>`,
-    )
-  const all = html`<p>All projects</p><ul>${link('Projects', '/console/projects', 'p')}${
-    viewer !== null && hasRole(viewer.role, 'approver') ? link('Audit log', '/console/log', 'l') : nothing
-  }</ul>`
-  return html`<nav id="navigation" popover aria-label="Console">${project === null ? nothing : ofProject(path`/console/p/${project}`)}${all}
-<p class="keys"><button type="button" ${attribute('data-keys', true)} ${attribute('hidden', true)}>Keys</button></p></nav>`
+  const pause = html`<button type="button" ${attribute('data-live-pause', true)} ${attribute('hidden', true)}>Pause live numbers</button>`
+  return html`<nav id="navigation" popover aria-label="Console">
+${groups.map(([title, items]) => html`<p>${title}</p><ul>${items.map(linkOf)}</ul>`)}
+<p>This console</p>${isLive ? pause : nothing}<button type="button" popovertarget="keys">Keyboard</button>
+<form method="post" action="/console/sign-out"><button type="submit">Sign out</button></form></nav>
+${keyList(groups.flatMap(([, items]) => items))}`
+}
+
+const otherKeys = { '/': 'Search', j: 'Next row', k: 'Row before', x: 'Pick the row', p: 'Pause', '?': 'This list' }
+
+/** What `?` shows. The script, without which there are no keys, shows the button. */
+function keyList(items: readonly NavigationItem[]): Html {
+  const keys = [...Object.entries(otherKeys), ...items.map(([name, , key]) => [`g ${key}`, name] as const)]
+  const list = keys.map(
+    ([key, what]) => html`<div><dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd> `)}</dt><dd>${what}</dd></div>`,
+  )
+  return html`<div id="keys" popover role="dialog" aria-label="Keyboard"><h2>Keyboard</h2><dl>${list}</dl>
+<button type="button" ${attribute('data-keys', true)} ${attribute('hidden', true)}>Switch keys off</button></div>`
 }
 
 /** A page in place of the one that was asked for. */

@@ -1,6 +1,8 @@
 /** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
 
 import type { StreamName } from '../../schema/stream-specs.ts'
+import { buildWeek } from '../analytics/report/week.ts'
+import { readWeekData } from '../analytics/sql/week-data.ts'
 import { openWarehouse, type Warehouse } from '../app/open.ts'
 import type { DatabaseAddress } from '../app/with-warehouse.ts'
 import { rememberResults } from '../http/remember-results.ts'
@@ -16,6 +18,7 @@ import { countStreamRows, readStreams } from './sql/streams.ts'
 
 export type ConsoleReads = ReturnType<typeof openConsoleReads>
 export type OverviewData = Awaited<ReturnType<ConsoleReads['overview']>>
+export type WeekData = Awaited<ReturnType<ConsoleReads['week']>>
 export type StreamRow = OverviewData['streams'][number]
 
 /** Counting takes too long for a page, so that it shows what was counted within the last minute. */
@@ -48,6 +51,14 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     ...{ maxAgeMs: daysHoldMs, now },
     read: async ({ project, from }: DaysRequest) => readDays(await longDb(project), from),
   })
+  /** `numbers` null: no facts have been derived yet. */
+  const weeks = rememberResults({
+    ...{ maxAgeMs: daysHoldMs, now },
+    read: async (project: ConsoleProject) => {
+      const data = await readWeekData(await longDb(project), now())
+      return { numbers: data && buildWeek(data) }
+    },
+  })
   /** `schedule`: like `every 5 min`; null = not known. `rows` null: not counted yet. */
   const readStreamRows = async (project: ConsoleProject) => {
     // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
@@ -77,6 +88,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     warehouse: brief.warehouse,
     streamRows: async (project: ConsoleProject) => (await readStreamRows(project)).streams,
     overview: (project: ConsoleProject) => overviews.get(project.projectId, project),
+    /** Null: they are still being counted. */
+    week: (project: ConsoleProject) => weeks.soon(project.projectId, project, countsWaitMs),
     /** From that local date on; null: they are still being counted. */
     days: (project: ConsoleProject, from: string) =>
       days.soon(`${project.projectId} ${from}`, { project, from }, daysWaitMs),

@@ -50,7 +50,7 @@ test('eight tabs are open at once, and the numbers of all of them change', async
   expect(page.violations).toEqual([])
 })
 
-test('keys go to pages and rows, and can be switched off', async () => {
+test('keys go to pages and rows, are listed, and can be switched off', async () => {
   const page = await openPage(browser, console, 'vera')
   await page.go('/console/p/main')
   await page.keyboard.press('g')
@@ -58,7 +58,11 @@ test('keys go to pages and rows, and can be switched off', async () => {
   await page.waitForURL('**/runs')
   await page.keyboard.press('/')
   await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('q')
-  await page.getByRole('button', { name: 'Keys are on' }).click()
+  await page.getByRole('heading', { level: 1 }).click()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard' }).getByText('Write-backs').waitFor()
+  await page.getByRole('button', { name: 'Switch keys off' }).click()
+  await page.keyboard.press('Escape')
   await page.keyboard.press('g')
   await page.keyboard.press('o')
   expect(page.url()).toContain('/runs')

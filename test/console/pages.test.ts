@@ -1,15 +1,17 @@
 /** Pages as pure functions: data in, words out. */
 import { describe, expect, test } from 'vitest'
+import { buildWeek } from '../../src/analytics/analytics.ts'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/layout.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
-import type { OverviewData, StreamRow } from '../../src/console/reads.ts'
+import { weekSection } from '../../src/console/pages/week.ts'
+import type { OverviewData, StreamRow, WeekData } from '../../src/console/reads.ts'
 import { hideMessages } from '../../src/console/screen.ts'
 import { exactText, formatTime, markedText, spanText } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
-import type { Html } from '../../src/values/html.ts'
+import { type Html, html } from '../../src/values/html.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()
@@ -124,6 +126,52 @@ describe('the overview says', () => {
       'clock: more than 1,000 conversations wait for an answer, the longest for 2 h 2 min.',
     )
     expect(liveTexts(data({ gaps: 7 }), now)).toMatchObject({ gaps: '7', waiting: '0', oldestRead: '4 min' })
+  })
+})
+
+describe('the week says', () => {
+  const frame: ProjectFrame = {
+    ...{ viewer: null, projects: ['main'], project: 'main', timeZone: 'UTC', now, assets: '/a', isReadOnly: false },
+    canDecide: true,
+  }
+  const numbers = (started: number) => ({
+    ...{ started, medianSeconds: 90, waitingAtEnd: 4, openAtEnd: 7, handlings: 5, aiOnlyShare: 0.25 },
+  })
+  const week = (firstDate: string) => {
+    const dates = Array.from({ length: 14 }, (_, n) => new Date(now + (n - 14) * 86_400_000).toISOString().slice(0, 10))
+    const [from = '', to = ''] = [dates[7], dates[13]]
+    return buildWeek({
+      period: { from, to, before: { from: dates[0] ?? '', to: dates[6] ?? '' } },
+      firstDate,
+      days: dates.map((date, n) => ({ date, aiOnly: 1, ...numbers(n < 7 ? 2 : 4) })),
+      medians: [
+        { isCurrent: 1, seconds: 90 },
+        { isCurrent: 0, seconds: 60 },
+      ],
+    })
+  }
+  const waiting = { count: html`3`, longest: html`the longest for 5 min` }
+  const said = (data: WeekData) => textOf({ html: weekSection(data, waiting, frame).html.replaceAll('<p', ' <p') })
+
+  test('each number beside that of the same days of the week before, and who waits now', () => {
+    const text = said({ numbers: week('2026-01-01') })
+    expect(text).toContain('2026-05-25 to 2026-05-31, beside the 7 days before')
+    expect(text).toContain('Conversations started 28 14 before, +14 (+100 %)')
+    expect(text).toContain('Until a human answered, median 1 min 30 s 1 min before, +30 s (+50 %)')
+    expect(text).toContain('Waiting now 3 the longest for 5 min; 4 a week ago, at the end of the day')
+    expect(text).toContain('Answered by the AI alone 25 % 50 % before, −25 points')
+  })
+
+  test('that the days before are fewer, where the mirror begins within them', () => {
+    const text = said({ numbers: week('2026-05-22') })
+    expect(text).toContain('The mirror begins on 2026-05-22')
+    expect(text).toMatch(/Conversations started 28 14 before Until/)
+    expect(said({ numbers: week('2026-05-26') })).toContain('does not reach back')
+  })
+
+  test('that its numbers are being counted, or follow the first sync', () => {
+    expect(said(null)).toMatch(/being counted\. Look again Conversations started – .* Waiting now 3/)
+    expect(said({ numbers: null })).toContain('follow the first sync')
   })
 })
 

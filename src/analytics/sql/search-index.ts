@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
-import type { EpochSeconds } from '../../values/time.ts'
+import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -79,6 +79,12 @@ async function chooseNumbers({ db, project }: Context, conversations: readonly I
     open = next
   }
   return new Map([...chosen].map(([number, id]) => [id, number]))
+}
+
+/** Of the conversation with this number, as far as it had been read; null: not known. */
+export function lastMessageAt(number: number): string | null {
+  const seconds = Math.floor(number / numbersPerSecond)
+  return seconds === 0 ? null : rfc3339(seconds)
 }
 
 function firstChoice(project: ProjectId, id: string, lastAt: EpochSeconds): number {

@@ -11,19 +11,15 @@ const { liveProject } = document.body.dataset
 if (liveProject !== undefined) startLive(liveProject)
 
 /**
- * Keys: `/` searches, `g` and a letter goes to a page, `j` and `k` move between rows, `x` picks one. They can be switched
- * off. Nothing that cannot be taken back has a key.
+ * Keys: the page lists them, and `?` shows the list. They can be switched off. Nothing that cannot be taken back has one.
  */
 function startKeys() {
   let isOn = localStorage.getItem(storageName) !== 'off'
   let isGoing = false
   const button = element('[data-keys]')
   const show = () => {
-    if (button === null) return
-    button.hidden = false
-    button.textContent = isOn ? 'Keys are on' : 'Keys are off'
-    button.title = '/ search · g and a letter: go to a page · j k rows · x pick · p pause'
-    button.setAttribute('aria-pressed', String(isOn))
+    button?.removeAttribute('hidden')
+    if (button !== null) button.textContent = isOn ? 'Switch keys off' : 'Switch keys on'
     for (const link of document.querySelectorAll('[data-key]'))
       link.setAttribute('title', isOn ? `g ${link.getAttribute('data-key')}` : '')
   }
@@ -44,6 +40,7 @@ function startKeys() {
       event.preventDefault()
       search.focus()
     }
+    if (key === '?') element('#keys')?.togglePopover()
     if (key === 'p') element('[data-live-pause]')?.click()
     if (key === 'x') element('tr:focus-within input[name="id"]')?.click()
     if (key === 'j' || key === 'k') moveRow(key === 'j' ? 1 : -1)
@@ -166,7 +163,7 @@ function showPause() {
   pause.hidden = false
   pause.addEventListener('click', () => {
     isPaused = !isPaused
-    pause.textContent = isPaused ? 'Continue' : 'Pause'
+    pause.textContent = isPaused ? 'Resume live numbers' : 'Pause live numbers'
     pause.setAttribute('aria-pressed', String(isPaused))
     showState(isPaused ? 'paused' : 'live')
   })

@@ -92,13 +92,13 @@ export async function showConversation({ db, frame, id, query }: ScreenRequest):
   const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this conversation.</p>`}
 ${facts([
   ['Visitor', visitor],
-  ['E-mail', foreignText(email)],
+  ['E-mail', email && foreignText(email)],
   ['Status', data.handledAt === null ? 'open' : html`handled ${ago(data.handledAt, frame)}`],
-  ['Waits for an answer since', timeOf(waitingSince, frame)],
+  ['Waits for an answer since', waitingSince && timeOf(waitingSince, frame)],
   ...(sinceByService === waitingSince ? [] : [['… by the service', waitingByService(sinceByService, frame)] as const]),
-  ['Assigned to', foreignText(data.agent)],
+  ['Assigned to', data.agent && foreignText(data.agent)],
   ['Started', timeOf(data.createdAt, frame)],
-  ['Origin', foreignText(data.origin)],
+  ['Origin', data.origin && foreignText(data.origin)],
   ['Id', foreignText(data.id)],
 ])}
 ${isComplete === false ? html`<p class="problem">The service did not list all of its messages.</p>` : nothing}
@@ -126,16 +126,29 @@ export function thread(
   const shownChanges = changes.filter(
     ({ field, at }) => !shownByMessages.has(field) && (hasOlder === null || first?.at == null || at >= first.at),
   )
+  const eventOf = (what: Html, at: string | null) =>
+    html`<li class="event"><p>${what} · ${timeOf(at, frame)}</p></li>\n`
+  const changedText = (field: string, value: string | null) =>
+    /_(at|since)$/.test(field) ? timeOf(value, frame) : foreignText(value)
   const entries = [
     ...messages.map(({ role, name, sender, content, at, isDeleted }) => {
       const same = isMarked(content, at)
       const by = html`${same ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
-      const item = html`<li class="${role}${same ? ' marked' : ''}"><p class="by">${by}</p><p>${exactStart(content, length)}</p></li>\n`
+      const item =
+        role === 'event'
+          ? eventOf(
+              html`${foreignText(content)}${(name ?? '').trim() === '' ? nothing : html` · ${foreignText(name)}`}`,
+              at,
+            )
+          : html`<li class="${role}${same ? ' marked' : ''}"><p class="by">${by}</p><p>${exactStart(content, length)}</p></li>\n`
       return { at: at ?? '', item }
     }),
     ...shownChanges.map(({ field, before, after, at }) => ({
       at,
-      item: html`<li class="event"><p>${field.replaceAll('_', ' ')}: ${foreignText(before)} → ${foreignText(after)} · seen ${timeOf(at, frame)}</p></li>\n`,
+      item: eventOf(
+        html`${field.replaceAll('_', ' ')}: ${changedText(field, before)} → ${changedText(field, after)}`,
+        at,
+      ),
     })),
   ]
   if (entries.length === 0) return html`<p class="empty">There are no messages.</p>`

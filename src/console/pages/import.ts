@@ -66,23 +66,17 @@ ${table(
 function rejection(rejected: RejectedImport, { mistakesAddress }: ImportView, frame: ProjectFrame): Html {
   if (rejected.outcome === 'imported before')
     return html`<p class="problem">Nothing was queued: the same file was imported before, as ${linkTo(frame, 'batches', rejected.batch, foreignText(rejected.batch))}.</p>`
-  const { rows, mistaken, kinds, mistakes } = rejected
+  const { rows, mistaken, kinds } = rejected
   const said =
     rows === 0
       ? 'the first row does not name the columns of an import'
       : `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${mistaken === 1 ? 'has a mistake' : 'have mistakes'}`
-  const lines = table(
-    'Rows with mistakes, as a spreadsheet numbers them',
-    ['#Row', 'Ref', 'Mistakes'],
-    mistakes.map(({ row, ref, why }) => [row, foreignText(ref), foreignText(why.join('; '))]),
-  )
   const download =
     mistakesAddress === null
       ? nothing
       : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes (CSV)</a></p>`
   return html`<p class="problem">Nothing was queued: ${said}.</p>
-${section('What is wrong', html`${kindTable(kinds)}${download}`)}
-${rows === 0 ? nothing : section(mistakes.length < mistaken ? `The first ${formatCount(mistakes.length)} rows` : 'Row by row', lines)}`
+${section('What is wrong', html`${kindTable(kinds)}${download}`)}`
 }
 
 function kindTable(kinds: readonly MistakeKind[]): Html {

@@ -1,40 +1,64 @@
-/** The overview of a project: each fact once, with its number beside the word. */
+/** The overview of a project: the work of the week, then what needs a decision, then how the data is. */
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, live, newerNotice, type Sentence, section, sentences } from '../blocks.ts'
+import { addressOf, icon, live, newerNotice, type Sentence, section, sentences } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
-import type { OverviewData, StreamRow } from '../reads.ts'
+import type { OverviewData, StreamRow, WeekData } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { countLimit } from '../sql/overview.ts'
 import { foreignText, spanText } from '../text.ts'
 import { budgetChart } from './charts.ts'
 import { runTable } from './runs.ts'
 import { streamTable, streamTitle } from './streams.ts'
+import { type WaitingNow, weekSection } from './week.ts'
 
-/** First what a person must do, then what is wrong and what is fine, then the numbers. */
 export async function showOverview({ reads, project, frame }: ScreenRequest): Promise<Page> {
-  const data = await reads.overview(project)
+  const [data, week] = await Promise.all([reads.overview(project), reads.week(project)])
   const link = (name: string, page: string) => html`<a href="${addressOf(frame, page)}">${name}</a>`
-  const content = html`<div ${attribute('data-live-shape', overviewShape(data, frame))} ${attribute('data-live-about', 'overview')}>${sentences(overviewSentences(data, frame), frame)}</div>
+  const decisions = decisionSentences(data, frame)
+  const health = healthSentences(data, frame)
+  const urgent = [...decisions, ...health].filter(isUrgent)
+  const calm = health.filter((sentence) => !isUrgent(sentence))
+  const isWell = !health.some(isUrgent)
+  const content = html`${weekSection(week, waitingNow(data, frame), frame)}
+<div ${attribute('data-live-shape', overviewShape(data, frame, week))} ${attribute('data-live-about', 'overview')}>${section('To decide', sentences(urgent.length === 0 ? [nothingToDecide] : urgent, frame))}</div>
 ${newerNotice(addressOf(frame))}
-${data.budget.bars.length > 0 ? section('Request budget', budgetChart(data.budget, frame), link('Budget', 'budget')) : nothing}
+<details class="fold" ${attribute('open', !isWell)}><summary>${icon(isWell ? 'fine' : 'note', frame)} ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
+${sentences(auditSentences(data), frame)}
 ${section('Streams', streamTable(data.streams, frame), link('Details and gaps', 'streams'))}
-${section('Last runs', runTable(data.runs, frame), link('All runs', 'runs'))}`
+${data.budget.bars.length > 0 ? section('Request budget', budgetChart(data.budget, frame), link('Budget', 'budget')) : nothing}
+${section('Last runs', runTable(data.runs, frame), link('All runs', 'runs'))}</details>`
   return { title: 'Overview', section: 'Overview', content, isLive: true }
 }
 
+const nothingToDecide: Sentence = { kind: 'fine', text: html`Nothing waits for a decision.` }
+
+function isUrgent({ kind }: Sentence): boolean {
+  return kind === 'act' || kind === 'wrong'
+}
+
 export function overviewSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
-  return [
-    ...writebackSentences(data, frame),
-    ...pauseSentences(data, frame),
-    ...workerSentences(data, frame),
-    ...streamSentences(data, frame),
-    gapSentence(data, frame),
-    ...auditSentences(data),
-    waitingSentence(data, frame),
-  ]
+  const waiting = waitingSentence(data, frame)
+  return [...decisionSentences(data, frame), ...healthSentences(data, frame), ...auditSentences(data), waiting]
+}
+
+function decisionSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
+  return [...writebackSentences(data, frame), ...pauseSentences(data, frame)]
+}
+
+/** How current and how complete the data is. */
+function healthSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
+  return [...workerSentences(data, frame), ...streamSentences(data, frame), gapSentence(data, frame)]
+}
+
+/** Who waits at this moment, and for how long. */
+function waitingNow(data: OverviewData, frame: ProjectFrame): WaitingNow {
+  const { count, isDerived } = data.waiting
+  const known = isDerived ? nothing : 'not known of all conversations yet; '
+  const longest = count === 0 ? html`${known}` : html`${known}the longest for ${number('waitingFor', data, frame)}`
+  return { count: number('waiting', data, frame), longest }
 }
 
 /** The numbers that change while the page is open. */
@@ -55,11 +79,10 @@ function number(name: keyof ReturnType<typeof liveTexts>, data: OverviewData, { 
   return live(name, liveTexts(data, now)[name])
 }
 
-/** Which sentences there are: if this changes, the page is to be loaded anew. */
-export function overviewShape(data: OverviewData, frame: ProjectFrame): string {
-  return overviewSentences(data, frame)
-    .map(({ kind, link }) => `${kind}${link?.label ?? ''}`)
-    .join()
+/** Which sentences there are, and of which week: if this changes, the page is to be loaded anew. */
+export function overviewShape(data: OverviewData, frame: ProjectFrame, week: WeekData): string {
+  const shapes = overviewSentences(data, frame).map(({ kind, link }) => `${kind}${link?.label ?? ''}`)
+  return [...shapes, week?.numbers?.period.to ?? ''].join()
 }
 
 function countText(count: number): string {

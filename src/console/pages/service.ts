@@ -2,6 +2,7 @@
 import { formatCount } from '../../values/format.ts'
 import { html } from '../../values/html.ts'
 import { section, table } from '../blocks.ts'
+import { describeBehaviour } from '../core/behaviour-sentences.ts'
 import type { Page } from '../layout.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { readServiceFacts } from '../sql/service.ts'
@@ -10,14 +11,12 @@ import { ago, foreignText } from '../text.ts'
 export async function showService({ db, frame }: ScreenRequest): Promise<Page> {
   const { behaviours, deliveries } = await readServiceFacts(db, frame.now)
   const learned = table(
-    'Behaviours that the documentation leaves open',
-    ['What', 'Observed', 'Evidence', 'Since'],
-    behaviours.map(({ name, value, evidence, learnedAt }) => [
-      foreignText(name.replaceAll('_', ' ')),
-      foreignText(value),
-      foreignText(evidence),
-      ago(learnedAt, frame),
-    ]),
+    'What the service does',
+    ['About', 'What it does', 'How this is known', 'Learned'],
+    behaviours.map(({ name, value, evidence, learnedAt }) => {
+      const { of, text } = describeBehaviour(name, value)
+      return [foreignText(of), foreignText(text), foreignText(evidence), ago(learnedAt, frame)]
+    }),
     'Nothing has been learned yet: the first sync does.',
   )
   const webhooks = table(
@@ -26,7 +25,7 @@ export async function showService({ db, frame }: ScreenRequest): Promise<Page> {
     deliveries.map(({ found, count, last }) => [foreignText(found), formatCount(count), ago(last, frame)]),
     'There were none.',
   )
-  const content = html`${section('What it turned out to do', learned)}
+  const content = html`${section('What its documentation leaves open', learned)}
 ${section('Webhooks of the last 30 days', webhooks)}`
   return { title: 'Service', section: 'Service', content }
 }

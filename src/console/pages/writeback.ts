@@ -43,7 +43,7 @@ export async function showWriteback(request: ScreenRequest): Promise<Page | null
 <div class="sent">${payloadText(writeback.payload)}</div>
 ${uncertainHelp(writeback, frame)}
 ${decisionButtons(offered, { project: frame.project, about: { id: writeback.id }, digest })}
-${facts(factsOf({ writeback, ...report }, frame))}`
+${factsOf({ writeback, ...report }, frame)}`
   const content = html`<div class="beside"><div>${about}</div><div>${around(writeback, visibleTo(frame, conversation), frame)}</div></div>
 ${section('History', history)}`
   return { title: `One ${operationTypes[writeback.operation].words[0]}`, section: 'Write-backs', content }
@@ -86,7 +86,7 @@ function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: 
         : foreignText(null)
   const unless = (text: string | null) => (text === null ? null : foreignText(text))
   const verdict = check && html`${timeOf(check.checkedAt, frame)}: ${foreignText(describeVerdict(check))}`
-  const rows: (readonly [string, Html | string | null])[] = [
+  return facts([
     ['About', target],
     ['Batch', batchId === null ? null : link('batches', batchId)],
     ['Queued', html`${ago(writeback.createdAt, frame)}${by(createdBy)}`],
@@ -103,8 +103,7 @@ function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: 
     ['Request', unless(writeback.requestId)],
     ['Message', unless(writeback.messageId)],
     ['Id', foreignText(writeback.id)],
-  ]
-  return rows.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
+  ])
 }
 
 /** The thread in which it stands or would stand. Of an uncertain reply, what may be it is marked. */

@@ -77,7 +77,7 @@ async function readMessage({ reads, now, projectFrame }: Site, project: ConsoleP
   const overview = await reads.overview(project)
   const frame = await projectFrame(null, project)
   const texts: Record<string, string> = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
-  const shapes: Record<string, string> = { overview: overviewShape(overview, frame) }
+  const shapes: Record<string, string> = { overview: overviewShape(overview, frame, await reads.week(project)) }
   for (const report of await readProgress(await reads.warehouse(), project)) {
     const name = `batch ${report.batch.id}`
     const { settled, progress } = batchLive(report, frame)

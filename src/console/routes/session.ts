@@ -33,8 +33,11 @@ export type Sessions = ReturnType<typeof createSessions>
 export function createSessions(
   { people, ...access }: ConsoleAccess,
   ended: Pick<AuditLog, 'endSession' | 'hasSessionEnded'>,
+  isReadOnly: boolean,
 ) {
   const linkKey = randomBytes(32)
+  /** Who has the token of HTTP, or a link, may do everything that can be done here. */
+  const guest = (name: string): Viewer => ({ name, role: isReadOnly ? 'viewer' : 'approver', hidesMessages: false })
   const httpToken = () => (people().length === 0 ? access.httpToken : null)
   const findPerson = (name: string) => people().find((person) => foldName(person.name) === foldName(name))
   const isHttpToken = (given: string) => {
@@ -50,7 +53,7 @@ export function createSessions(
     const secret = method === 'link' ? linkKey : token?.reveal()
     if (secret === undefined) return null
     const signer = new Signer(Buffer.from(hkdfSync('sha256', secret, '', `console ${method}`, 32)))
-    return { signer, viewer: person === undefined ? approver(name) : toViewer(person) }
+    return { signer, viewer: person === undefined ? guest(name) : toViewer(person) }
   }
 
   const verify = async (cookie: string, now: EpochMs): Promise<Viewer | null> => {
@@ -64,6 +67,7 @@ export function createSessions(
   }
 
   return {
+    guest,
     /** Whether anyone can sign in without a one-time link. */
     hasTokens: () => access.httpToken !== null || people().length > 0,
     /** Null: the name and the token do not fit. With the token of HTTP everybody names themselves. */
@@ -72,13 +76,13 @@ export function createSessions(
       // A token is compared in any case, so that the time does not reveal who is known.
       const isPersons = isEqualSecret(token, person?.token.reveal() ?? randomBytes(16).toString('hex'))
       if (person !== undefined) return isPersons ? { method: 'person', viewer: toViewer(person) } : null
-      return isHttpToken(token) ? { method: 'token', viewer: approver(name) } : null
+      return isHttpToken(token) ? { method: 'token', viewer: guest(name) } : null
     },
     /** Of a program that sends `Authorization: Bearer`; browsers never send it by themselves. */
     checkBearer: (token: string): Viewer | null => {
       const person = people().find((it) => isEqualSecret(token, it.token.reveal()))
       if (person !== undefined) return toViewer(person)
-      return isHttpToken(token) ? approver('token') : null
+      return isHttpToken(token) ? guest('token') : null
     },
     /** Whether this is the name of a person, who has a token of their own, or looks like one. */
     isTaken,
@@ -107,11 +111,6 @@ export function createSessions(
 
 function toViewer({ name, role, hidesMessages }: ConsolePerson): Viewer {
   return { name, role, hidesMessages }
-}
-
-/** Who has the token of HTTP, or a link, may do everything. */
-export function approver(name: string): Viewer {
-  return { name, role: 'approver', hidesMessages: false }
 }
 
 function parseClaims(cookie: string): { method: Method; name: string; until: EpochMs } | null {

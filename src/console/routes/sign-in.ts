@@ -4,13 +4,13 @@ import { tooManyText } from '../../http/auth.ts'
 import { html, nothing } from '../../values/html.ts'
 import type { Page } from '../layout.ts'
 import { cookieName } from './admit.ts'
-import { approver, sessionMs } from './session.ts'
+import { sessionMs } from './session.ts'
 import { type Site, valuesOf } from './site.ts'
 
 type Form = Readonly<Record<'name' | 'token' | 'code' | 'next', string>>
 
 export function addSignIn(app: FastifyInstance, site: Site): void {
-  const { store, log, now, sessions, attempts, send, sendProblem } = site
+  const { store, log, now, sessions, attempts, isReadOnly, send, sendProblem } = site
 
   const check = async ({ name, token, code }: Form, address: string) => {
     // A token that is written where the name belongs would be stored.
@@ -20,7 +20,7 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
     // Before anything is waited for: many may try at the same time.
     if (!isLink && found === null) attempts.recordFailure(address, now())
     if (!isLink) return found
-    if (await store.useLink(code, now())) return { method: 'link' as const, viewer: approver(name) }
+    if (await store.useLink(code, now())) return { method: 'link' as const, viewer: sessions.guest(name) }
     attempts.recordFailure(address, now())
     return null
   }
@@ -31,15 +31,12 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
   const usedLink = (name: string) =>
     sessions.isTaken(name)
       ? 'This is, or looks like, the name of a person who has a token: sign in with it, or write another name, in letters from a to z.'
-      : 'This link has been used or is too old. `deskmirror console --link` prints a new one.'
+      : `This link has been used or is too old. \`deskmirror console${isReadOnly ? '' : ' --link'}\` prints a new one.`
 
   const record = (action: string, person: string, role: string, detail: string | null = null) =>
     store.append({ project: '', subject: null, count: null, action, person, role, detail }, now())
 
-  app.get('/sign-in', async (request, reply) => sendForm(reply, 200, formOf(request.query), null))
-
-  app.post('/sign-in', async (request, reply) => {
-    const form = formOf(request.body)
+  const signIn = async (request: FastifyRequest, reply: FastifyReply, form: Form) => {
     const refuse = (status: 400 | 401 | 429, problem: string) => sendForm(reply, status, form, problem)
     const waitMs = attempts.waitMs(request.ip, now())
     if (waitMs > 0) return refuse(429, tooManyText(waitMs))
@@ -58,7 +55,17 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
     log.info({ event: 'console.signed_in', person: viewer.name, role: viewer.role, method })
     setCookie(request, reply, sessions.sign(method, viewer.name, now()), sessionMs / 1000)
     return reply.redirect(safeNext(form.next), 303)
+  }
+
+  app.get('/sign-in', async (request, reply) => {
+    const form = formOf(request.query)
+    // A warehouse that is only looked at asks nobody who they are; a browser may follow the link twice.
+    if (!isReadOnly || form.code === '') return sendForm(reply, 200, form, null)
+    if (request.viewer !== null) return reply.redirect(safeNext(form.next), 303)
+    return signIn(request, reply, { ...form, name: 'viewer' })
   })
+
+  app.post('/sign-in', async (request, reply) => signIn(request, reply, formOf(request.body)))
 
   app.post('/sign-out', async (request, reply) => {
     const { viewer } = request

@@ -72,7 +72,7 @@ export function createSite(options: ConsoleOptions, assets: string) {
   return {
     ...options,
     assets,
-    sessions: createSessions(options.access, options.store),
+    sessions: createSessions(options.access, options.store, isReadOnly),
     frame,
     projectFrame: async (viewer: Viewer | null, project: ConsoleProject) => ({
       ...(await frame(viewer, project)),

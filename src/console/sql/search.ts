@@ -1,8 +1,9 @@
 /** Search: an id leads to its thing, else people by name and address, and conversations by their words. */
 import { type RawBuilder, sql } from 'kysely'
 import type { SearchQuery } from '../../analytics/analytics.ts'
-import { hasWord, parseSearch } from '../../analytics/core/search-words.ts'
+import { hasWord, isFound, parseSearch } from '../../analytics/core/search-words.ts'
 import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
+import { lastMessageAt } from '../../analytics/sql/search-index.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ConversationRow } from './conversations.ts'
@@ -32,20 +33,21 @@ async function findById({ db, project }: ProjectDb, id: string) {
   return rows[0] ?? null
 }
 
+/** By the beginning of the address, with or without its `+tag`, of the name, or of its second part. */
 async function findPeople({ db, kind, project }: ProjectDb, text: string) {
   if (text.length < 2) return []
-  const pattern = (start: string) => `${start}${text.replace(/[\\%_]/g, '\\$&')}%`
-  const like = kind === 'sqlite' ? sql`like` : sql`ilike`
-  const column = text.includes('@') ? sql.ref('email') : sql.ref('name')
-  // A name may be its second one.
-  const matches = [pattern(''), pattern('% ')].map((it) => sql`${column} ${like} ${it} escape '\\'`)
+  const escaped = text.replace(/[\\%_]/g, '\\$&')
+  const like = (column: 'name' | 'email', pattern: string) =>
+    sql`${sql.ref(column)} ${kind === 'sqlite' ? sql`like` : sql`ilike`} ${pattern} escape '\\'`
+  const tagged = escaped.includes('@') ? [like('email', `${escaped.replace('@', '+%@')}%`)] : []
+  const matches = [like('email', `${escaped}%`), ...tagged, like('name', `${escaped}%`), like('name', `% ${escaped}%`)]
   const { rows } = await sql<{ id: string; name: string | null; email: string | null }>`
     select id, name, email from visitors where project_id = ${project} and deleted_at is null
       and (${sql.join(matches, sql` or `)}) limit ${maxPeople}`.execute(db)
   return rows
 }
 
-type Entry = Omit<ConversationRow, 'words'> & { readonly number: number }
+type Entry = Omit<ConversationRow, 'words' | 'lastAt'> & { readonly number: number }
 type Found = { readonly conversations: readonly ConversationRow[]; readonly next: string | null }
 
 async function findConversations(context: ProjectDb, query: SearchQuery, before: string | null): Promise<Found> {
@@ -55,7 +57,10 @@ async function findConversations(context: ProjectDb, query: SearchQuery, before:
   const ids = shown.map(({ id }) => id)
   const words = await findWords(context, ids, query)
   return {
-    conversations: shown.map((row) => ({ ...row, words: words.get(row.id) ?? null })),
+    // The time by which they are sorted: the conversation may have been read again since, without its messages.
+    conversations: shown.map(({ number, ...row }) => ({
+      ...{ ...row, lastAt: lastMessageAt(Number(number)), words: words.get(row.id) ?? null },
+    })),
     next: rows.length > pageRows ? String(shown.at(-1)?.number ?? '') : null,
   }
 }
@@ -72,7 +77,7 @@ async function findEntries(context: ProjectDb, query: SearchQuery, before: strin
   const isFound = sql`${matches(kind, query)} and ${isBefore}`
   const read = async (source: RawBuilder<unknown>): Promise<readonly Entry[]> => {
     const { rows } = await sql<Entry>`
-    select c.id, found.number, visitors.name, c.last_message_at as "lastAt", c.handled_at as handled
+    select c.id, found.number, visitors.name, c.handled_at as handled
     from (select s.conversation_id, s.id as number from ${source} join search_conversations as s on s.id = ${number}
       where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${pageRows + 1}) as found
       join conversations as c on c.project_id = ${project} and c.id = found.conversation_id
@@ -104,7 +109,7 @@ const maxMessages = 3000
 const maxOfMessage = 4000
 const maxCharacters = 1_000_000
 const shownBefore = 60
-const shownLength = 200
+const shownAfter = 140
 
 /** The newest message of each conversation that has one of the words, cut to its place. */
 async function findWords({ db, kind, project }: ProjectDb, ids: readonly string[], query: SearchQuery) {
@@ -123,10 +128,13 @@ async function findWords({ db, kind, project }: ProjectDb, ids: readonly string[
   return found
 }
 
+/** Between whole words, where the script has spaces. */
 function cut(content: string, { words }: SearchQuery): string {
-  const lower = content.toLowerCase()
-  const places = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0)
-  const start = Math.max(0, Math.min(...places, lower.length) - shownBefore)
-  const from = places.length === 0 ? 0 : start
-  return `${from > 0 ? '…' : ''}${content.slice(from, from + shownLength)}${content.length > from + shownLength ? '…' : ''}`
+  const found = content.matchAll(/[\p{L}\p{N}\p{M}]+/gu).find(([word]) => isFound(word, words))
+  const place = Math.max(0, ...words.map((word) => found?.[0].indexOf(word) ?? 0)) + (found?.index ?? 0)
+  const [from, to] = [Math.max(0, place - shownBefore), place + shownAfter]
+  const before = content.slice(from, place)
+  const after = content.slice(place, to)
+  const start = from === 0 ? before : `…${before.replace(/^\S*\s+/, '')}`
+  return start + (to >= content.length ? after : `${after.replace(/\s+\S*$/, '')}…`)
 }

@@ -222,7 +222,7 @@ describe('signing in', () => {
       expect((await post(name)).status, name).toBe(400)
     const response = await post('Zoë')
     const { text } = await console.ask('/console/projects', { headers: { cookie: cookieOf(response) } })
-    expect(text).toContain('Zoë <span class="faint">· approver</span>')
+    expect(text).toContain('<bdi>Zoë</bdi> <span class="faint">approver</span>')
   })
 
   test('where people are named, the token of HTTP signs nobody in', async () => {
@@ -290,6 +290,20 @@ describe('signing in', () => {
     const statuses = await Promise.all(Array.from({ length: 4 }, () => post('code').then(({ status }) => status)))
     expect(statuses.sort()).toEqual([303, 401, 401, 401])
     expect((await post('old')).status).toBe(401)
+  })
+
+  test('at a warehouse that is only looked at needs the link alone, and makes a viewer', async () => {
+    const console = await startConsole(fill, { access: { people: () => [], httpToken: null }, isReadOnly: true })
+    await console.warehouse.auditLog.storeLink('code', 60_000, Date.now())
+    const open = (cookie = '') => console.ask('/console/sign-in?code=code', { headers: { cookie } })
+    const first = await open()
+    expect([first.status, first.headers.location]).toEqual([303, '/console'])
+    const headers = { cookie: cookieOf(first) }
+    expect((await console.ask('/console/p/main', { headers })).text).toMatch(
+      /class="viewer"><bdi>viewer<\/bdi><\/span>/,
+    )
+    expect((await console.ask('/console/log', { headers })).status).toBe(403)
+    expect([(await open(headers.cookie)).status, (await open()).status]).toEqual([303, 401])
   })
 
   test('is in the audit log; looking at pages is not', async () => {

@@ -37,6 +37,14 @@ describe('a file', () => {
     expect((await get('ann')).status).toBe(404)
   })
 
+  test('with the same mistake in many rows is told it once', async () => {
+    const rows = Array.from({ length: 20 }, () => 'message,nobody,Words,Ann').join('\n')
+    const { text } = await importFile(console, 'many.csv', `operation,conversation_id,content,sender_name\n${rows}\n`)
+    expect(text).toContain('20 of 20 rows have mistakes')
+    expect(text.match(/is not a UUID/g)).toHaveLength(1)
+    expect(text).toContain('2–21')
+  })
+
   test('has a name without characters that control a terminal or that Postgres does not store', async () => {
     const head = `content-disposition: form-data; name="file"; filename*=utf-8''a%00b%1b.csv\r\ncontent-type: text/csv`
     const body = `--x\r\n${head}\r\n\r\n${csv([targets[51] ?? ''], 'Named.')}\r\n--x--\r\n`

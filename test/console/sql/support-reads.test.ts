@@ -33,6 +33,7 @@ const conversations = [
   talkedAt('c4', 10, { handled_at: timeAt(20) }),
   talkedAt('answered', 60, { waiting_since: timeAt(50) }),
   ...[talkedAt('thread', 5), talkedAt('old', 5), talkedAt('new', 9), talkedAt('other', 7), talkedAt('edited', 5)],
+  ...[talkedAt('long', 5), talkedAt('s1', 90), talkedAt('s2', 80)],
   ...sixty.map((id) => talkedAt(id, 5)),
 ]
 const messages = [
@@ -49,12 +50,18 @@ const messages = [
   message('new', 3, { content: `${'much '.repeat(1000)}latecomer` }),
   message('other', 1, { content: 'nothing', kind: 'event' }),
   message('edited', 1, { content: 'alpha' }),
+  message('long', 1, { content: `${'word '.repeat(99)}needle${' word'.repeat(99)}` }),
+  message('long', 2, { content: `${'字'.repeat(99)}退${'字'.repeat(199)}` }),
+  message('s1', 1, { content: 'sorted', created_at: timeAt(30) }),
+  message('s2', 1, { content: 'sorted', created_at: timeAt(40) }),
   ...sixty.map((id) => message(id, 1, { content: 'same', created_at: timeAt(5) })),
 ]
 const visitors = [
   visitor('v1', { plan: 'gold', tags: ['a'] }, { name: 'Zoë' }),
   visitor('v2', {}, { name: 'Ada Lovelace', email: 'ada@example.com' }),
   visitor('v3', {}, { name: '100%_sure', email: null }),
+  visitor('v4', {}, { name: 'Eve', email: 'visitor.1+86@example.org' }),
+  visitor('v5', {}, { name: 'Mallory', email: 'visitor.12@example.org' }),
 ]
 
 for (const db of databases) {
@@ -177,6 +184,22 @@ for (const db of databases) {
       expect((await search('much')).conversations[0]?.words).toMatch(/^much much /)
     })
 
+    test('an excerpt has whole words, and the place that was found', async () => {
+      const words = async (text: string) => (await search(text)).conversations[0]?.words
+      const long = await words('needle')
+      expect(long).toMatch(/^…(word )+needle( word)+…$/)
+      expect(long?.length).toBeLessThan(210)
+      expect(await words('退')).toMatch(/^…字{60}退字{139}…$/)
+    })
+
+    test('results are in the order of the time that they show, whatever the service says of the conversation since', async () => {
+      const { conversations } = await search('sorted')
+      expect(conversations.map(({ id, lastAt }) => [id, lastAt])).toEqual([
+        ['s2', timeAt(40)],
+        ['s1', timeAt(30)],
+      ])
+    })
+
     test('results go on by their place, and conversations of one second are all found', async () => {
       const seen: string[] = []
       for (let before: string | null = null; ; ) {
@@ -193,6 +216,9 @@ for (const db of databases) {
       expect(await search(' v1 ')).toMatchObject({ kind: 'visitor', id: 'v1' })
       const people = async (text: string) => (await search(text)).people.map(({ id }) => id)
       for (const text of ['ada', 'love', 'ADA@ex']) expect(await people(text), text).toEqual(['v2'])
+      for (const text of ['visitor.1@', 'Visitor.1+', 'visitor.1@exam'])
+        expect(await people(text), text).toEqual(['v4'])
+      expect((await people('visitor.1')).sort()).toEqual(['v4', 'v5'])
       expect([await people('100%_'), await people('%'), await people('0%')]).toEqual([['v3'], [], []])
     })
 

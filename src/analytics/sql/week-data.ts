@@ -1,0 +1,55 @@
+/** The last seven whole days of a project and the seven before them: each day, and the medians of both. */
+import { sql } from 'kysely'
+import { dateText, dayNumber, localDateAt } from '../../values/days.ts'
+import type { EpochMs, LocalDate, Seconds } from '../../values/time.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inSnapshot } from '../../warehouse/transactions.ts'
+import { chooseReportPeriod } from '../core/report-period.ts'
+import { percentilesOf } from '../views/by-windows.ts'
+import { completeWaits } from '../views/waits.ts'
+
+export type WeekData = NonNullable<Awaited<ReturnType<typeof readWeekData>>>
+
+export type WeekDay = {
+  readonly date: LocalDate
+  readonly started: number
+  readonly aiOnly: number
+  readonly handlings: number
+  readonly openAtEnd: number | null
+  readonly waitingAtEnd: number | null
+  readonly medianSeconds: Seconds | null
+}
+
+/** Null: no facts of the project have been derived yet. `firstDate`: of the oldest conversation. */
+export function readWeekData({ db, kind, project }: ProjectDb, now: EpochMs) {
+  return inSnapshot(db, kind, async (read) => {
+    const [known] = await read(sql<{ timeZone: string; firstDate: LocalDate | null }>`
+      select time_zone as "timeZone", (select min(created_date) from fct_conversation where project_id = ${project})
+        as "firstDate" from dim_project where project_id = ${project} and time_zone is not null`)
+    if (known === undefined) return null
+    const today = localDateAt(Math.floor(now / 1000), known.timeZone)
+    const period = chooseReportPeriod({ to: dateText(dayNumber(today) - 1) }, today)
+    const dates = `between '${period.before.from}' and '${period.to}'`
+    const medians = percentilesOf({
+      groups: {
+        project_id: 'w.project_id',
+        is_current: `case when w.started_date >= '${period.from}' then 1 else 0 end`,
+      },
+      ...{
+        value: 'w.human_seconds',
+        from: `${completeWaits} where w.human_seconds is not null and w.started_date ${dates}`,
+      },
+    })
+    return {
+      ...{ period, firstDate: known.firstDate },
+      days: await read(sql<WeekDay>`
+        select date, started, ai_only as "aiOnly", handlings, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd",
+          human_answer_median_seconds as "medianSeconds"
+        from report_day where project_id = ${project} and date ${sql.raw(dates)} order by date`),
+      /** Of all waits for a human, not of the medians of days. */
+      medians: await read(sql<{ isCurrent: number; seconds: Seconds }>`
+        select is_current as "isCurrent", median_value as seconds from (${sql.raw(medians)}) counted
+        where project_id = ${project}`),
+    }
+  })
+}

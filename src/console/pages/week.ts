@@ -1,0 +1,82 @@
+/** The work of the last seven days beside that of the seven before them, as the views for analysts have it. */
+import type { Change, Week, WeekNumbers } from '../../analytics/analytics.ts'
+import { formatChange, formatValue } from '../../analytics/report/change.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import { addressOf, section } from '../blocks.ts'
+import type { ProjectFrame } from '../layout.ts'
+import type { WeekData } from '../reads.ts'
+
+/** At this moment, not at the end of a day. */
+export type WaitingNow = { readonly count: Html; readonly longest: Html }
+
+type Tile = { readonly name: string; readonly of: keyof WeekNumbers; readonly unit: 'count' | 'seconds' | 'share' }
+
+const tiles: readonly Tile[] = [
+  { name: 'Conversations started', of: 'started', unit: 'count' },
+  { name: 'Until a human answered, median', of: 'medianSeconds', unit: 'seconds' },
+  { name: 'Waiting now', of: 'waitingAtEnd', unit: 'count' },
+  { name: 'Open at the end of the last day', of: 'openAtEnd', unit: 'count' },
+  { name: 'Handled', of: 'handlings', unit: 'count' },
+  { name: 'Answered by the AI alone', of: 'aiOnlyShare', unit: 'share' },
+]
+
+export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectFrame): Html {
+  const week = data?.numbers ?? null
+  const counting = html`The numbers of the last 7 days are being counted. <a href="${addressOf(frame)}">Look again</a>`
+  const missing = data === null ? counting : 'The numbers of days follow the first sync.'
+  const list = html`<ul class="tiles">${tiles.map((tile) => tileOf(tile, week, waiting, frame))}</ul>`
+  const charts = html`<a href="${addressOf(frame, 'charts')}">Charts</a>`
+  return section(
+    'The last 7 days',
+    html`<p class="faint">${week === null ? missing : daysText(week)}</p>${list}`,
+    charts,
+  )
+}
+
+function daysText({ period, before }: Week): string {
+  const days = `${period.from} to ${period.to}`
+  if (before === null) return `${days}. The mirror does not reach back to the days before.`
+  if (before.isWhole) return `${days}, beside the 7 days before: the same days of the week, today left out.`
+  return `${days}. The mirror begins on ${before.from}, so the days before are fewer than 7.`
+}
+
+function tileOf(
+  { name, of, unit }: Tile,
+  week: Week | null,
+  { count, longest }: WaitingNow,
+  frame: ProjectFrame,
+): Html {
+  const change = week?.changes[of] ?? null
+  const isNow = of === 'waitingAtEnd'
+  const title = isNow ? html`<a href="${addressOf(frame, 'waiting')}">${name}</a>` : name
+  const value = isNow ? count : formatValue(change?.value ?? null, unit)
+  const aWeekAgo = week?.days[0]?.waitingAtEnd ?? null
+  const compared = isNow
+    ? html`${longest}${aWeekAgo === null ? nothing : html`; ${formatValue(aWeekAgo, unit)} a week ago, at the end of the day`}`
+    : changeText(change, unit, week)
+  const values = (days: Week['days']) => days.map((day) => day?.[of] ?? null)
+  const line = week === null ? nothing : sparkline(values(week.days), values(week.daysBefore))
+  return html`<li><p>${title}</p><p class="value">${value}</p>${line}<p class="faint">${compared}</p></li>\n`
+}
+
+/** Of fewer days than seven, only the number: a difference would look like growth. */
+function changeText(change: Change | null, unit: Tile['unit'], week: Week | null): string {
+  if (change === null || change.before === null) return ''
+  const before = `${formatValue(change.before, unit)} before`
+  return week?.before?.isWhole === true ? `${before}, ${formatChange(change, unit)}` : before
+}
+
+type Values = readonly (number | null)[]
+
+/** Both weeks over each other, from zero. The numbers are in the charts, so nobody reads it aloud. */
+function sparkline(current: Values, before: Values): Html {
+  const max = Math.max(...[...current, ...before].map((value) => value ?? 0)) || 1
+  const draw = (values: Values) =>
+    values.map((value, n) => {
+      if (value === null) return ''
+      const at = `${n * 20} ${(30 - (28 * value) / max).toFixed(1)}`
+      // A day between two without a number is a dot.
+      return n === 0 || values[n - 1] == null ? `M${at}h0` : `L${at}`
+    })
+  return html`<svg class="sparkline" viewBox="-2 0 124 32" preserveAspectRatio="none" aria-hidden="true"><path class="third" d="${draw(before).join('')}"></path><path class="first" d="${draw(current).join('')}"></path></svg>`
+}
