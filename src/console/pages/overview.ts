@@ -56,8 +56,8 @@ function healthSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
 /** Who waits at this moment, and for how long. */
 function waitingNow(data: OverviewData, frame: ProjectFrame): WaitingNow {
   const { count, isDerived } = data.waiting
-  const known = isDerived ? nothing : 'not known of all conversations yet; '
-  const longest = count === 0 ? html`${known}` : html`${known}the longest for ${number('waitingFor', data, frame)}`
+  const none = isDerived ? nothing : html`known after the next sync`
+  const longest = count === 0 ? none : html`the longest for ${number('waitingFor', data, frame)}`
   return { count: number('waiting', data, frame), longest }
 }
 
