@@ -136,5 +136,5 @@ function cut(content: string, { words }: SearchQuery): string {
   const before = content.slice(from, place)
   const after = content.slice(place, to)
   const start = from === 0 ? before : `…${before.replace(/^\S*\s+/, '')}`
-  return start + (to >= content.length ? after : `${after.replace(/\s+\S*$/, '')}…`)
+  return start + (to >= content.length ? after : `${after.replace(/\s\S*$/, '').trimEnd()}…`)
 }

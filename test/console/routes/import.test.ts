@@ -37,7 +37,7 @@ describe('a file', () => {
     expect((await get('ann')).status).toBe(404)
   })
 
-  test('with the same mistake in many rows is told it once', async () => {
+  test('names a mistake of many rows once', async () => {
     const rows = Array.from({ length: 20 }, () => 'message,nobody,Words,Ann').join('\n')
     const { text } = await importFile(console, 'many.csv', `operation,conversation_id,content,sender_name\n${rows}\n`)
     expect(text).toContain('20 of 20 rows have mistakes')
