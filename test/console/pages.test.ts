@@ -141,8 +141,8 @@ describe('the week says', () => {
     const dates = Array.from({ length: 14 }, (_, n) => new Date(now + (n - 14) * 86_400_000).toISOString().slice(0, 10))
     const [from = '', to = ''] = [dates[7], dates[13]]
     return buildWeek({
-      period: { from, to, before: { from: dates[0] ?? '', to: dates[6] ?? '' } },
-      firstDate,
+      period: { from, to, whole: { from, to }, before: { from: dates[0] ?? '', to: dates[6] ?? '' } },
+      ...{ firstDate, mirroredFrom: firstDate },
       days: dates.map((date, n) => ({ date, aiOnly: 1, ...numbers(n < 7 ? 2 : 4) })),
       medians: [
         { isCurrent: 1, seconds: 90 },
@@ -155,7 +155,9 @@ describe('the week says', () => {
 
   test('each number beside that of the same days of the week before, and who waits now', () => {
     const text = said({ numbers: week('2026-01-01') })
-    expect(text).toContain('2026-05-25 to 2026-05-31, beside the 7 days before')
+    expect(text).toContain(
+      '2026-05-25 to 2026-05-31, the last that are over and read to their end, beside the 7 days before',
+    )
     expect(text).toContain('Conversations started 28 14 before, +14 (+100 %)')
     expect(text).toContain('Until a human answered, median 1 min 30 s 1 min before, +30 s (+50 %)')
     expect(text).toContain('Waiting now 3 the longest for 5 min; 4 a week ago, at the end of the day')

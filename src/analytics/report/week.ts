@@ -1,4 +1,4 @@
-/** The last seven whole days beside the seven before them: what a lead looks at first, every morning. */
+/** The last seven days that are over beside the seven before them: what a lead looks at first, every morning. */
 import type { Seconds } from '../../values/time.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
 import type { WeekData, WeekDay } from '../sql/week-data.ts'
@@ -19,7 +19,10 @@ export type Week = {
   readonly daysBefore: readonly (WeekNumbers | null)[]
 }
 
-export function buildWeek({ period, firstDate, days, medians }: WeekData): Week {
+/** Before changes were watched, reopenings were not seen, so these are too small. */
+const watched: readonly (keyof WeekNumbers)[] = ['waitingAtEnd', 'openAtEnd', 'handlings']
+
+export function buildWeek({ period, firstDate, mirroredFrom, days, medians }: WeekData): Week {
   const { before } = period
   const medianOf = (isCurrent: boolean) => medians.find((row) => Boolean(row.isCurrent) === isCurrent)?.seconds ?? null
   const rowsOf = ({ from, to }: DateRange) => days.filter(({ date }) => date >= from && date <= to)
@@ -29,7 +32,8 @@ export function buildWeek({ period, firstDate, days, medians }: WeekData): Week 
   const earlier = hasBefore ? numbersOf(rowsOf(before), medianOf(false)) : null
   const isWhole = hasBefore && firstDate <= before.from
   const names = Object.keys(current) as (keyof WeekNumbers)[]
-  const changes = names.map((name) => [name, changeOf(current[name], earlier?.[name] ?? null)])
+  const isKnown = (name: keyof WeekNumbers) => isWhole && (mirroredFrom <= before.from || !watched.includes(name))
+  const changes = names.map((name) => [name, changeOf(current[name], earlier?.[name] ?? null, isKnown(name))])
   const eachDay = (range: DateRange) =>
     datesOf(range).map((date) => {
       const row = days.find((day) => day.date === date)

@@ -1,7 +1,7 @@
-/** The last seven whole days of a project and the seven before them: each day, and the medians of both. */
+/** The last seven days of a project that are over and read to their end, and the seven before them. */
 import { sql } from 'kysely'
 import { dateText, dayNumber, localDateAt } from '../../values/days.ts'
-import type { EpochMs, LocalDate, Seconds } from '../../values/time.ts'
+import { type EpochMs, type LocalDate, parseTime, type Seconds, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inSnapshot } from '../../warehouse/transactions.ts'
 import { chooseReportPeriod } from '../core/report-period.ts'
@@ -20,15 +20,21 @@ export type WeekDay = {
   readonly medianSeconds: Seconds | null
 }
 
-/** Null: no facts of the project have been derived yet. `firstDate`: of the oldest conversation. */
+/**
+ * Null: no day has been read to its end yet. `firstDate`: of the oldest conversation. `mirroredFrom`: from then on changes
+ * were watched.
+ */
 export function readWeekData({ db, kind, project }: ProjectDb, now: EpochMs) {
   return inSnapshot(db, kind, async (read) => {
-    const [known] = await read(sql<{ timeZone: string; firstDate: LocalDate | null }>`
-      select time_zone as "timeZone", (select min(created_date) from fct_conversation where project_id = ${project})
-        as "firstDate" from dim_project where project_id = ${project} and time_zone is not null`)
-    if (known === undefined) return null
-    const today = localDateAt(Math.floor(now / 1000), known.timeZone)
-    const period = chooseReportPeriod({ to: dateText(dayNumber(today) - 1) }, today)
+    const [known] = await read(sql<Record<'timeZone' | 'since', string> & Record<'asOf' | 'firstDate', string | null>>`
+      select time_zone as "timeZone", mirrored_since as since, as_of as "asOf",
+        (select min(created_date) from fct_conversation where project_id = ${project}) as "firstDate"
+      from dim_project where project_id = ${project} and time_zone is not null`)
+    if (known === undefined || known.asOf === null) return null
+    const localDateOf = (time: string) => localDateAt(parseTime(time) ?? 0, known.timeZone)
+    const [today, readUntil] = [localDateOf(toTimestamp(now)), localDateOf(known.asOf)]
+    const end = readUntil < today ? readUntil : today
+    const period = chooseReportPeriod({ to: dateText(dayNumber(end) - 1) }, today, end)
     const dates = `between '${period.before.from}' and '${period.to}'`
     const medians = percentilesOf({
       groups: {
@@ -41,7 +47,7 @@ export function readWeekData({ db, kind, project }: ProjectDb, now: EpochMs) {
       },
     })
     return {
-      ...{ period, firstDate: known.firstDate },
+      ...{ period, firstDate: known.firstDate, mirroredFrom: localDateOf(known.since) },
       days: await read(sql<WeekDay>`
         select date, started, ai_only as "aiOnly", handlings, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd",
           human_answer_median_seconds as "medianSeconds"

@@ -33,11 +33,12 @@ export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectF
   )
 }
 
-function daysText({ period, before }: Week): string {
-  const days = `${period.from} to ${period.to}`
+function daysText({ period, before, changes }: Week): string {
+  const days = `${period.from} to ${period.to}, the last that are over and read to their end`
   if (before === null) return `${days}. The mirror does not reach back to the days before.`
-  if (before.isWhole) return `${days}, beside the 7 days before: the same days of the week, today left out.`
-  return `${days}. The mirror begins on ${before.from}, so the days before are fewer than 7.`
+  if (!before.isWhole) return `${days}. The mirror begins on ${before.from}, so the days before are fewer than 7.`
+  const unwatched = 'Reopenings were not seen then, so what was open is not compared.'
+  return `${days}, beside the 7 days before.${changes.openAtEnd.comparison === 'before not whole' ? ` ${unwatched}` : ''}`
 }
 
 function tileOf(
@@ -53,17 +54,16 @@ function tileOf(
   const aWeekAgo = week?.days[0]?.waitingAtEnd ?? null
   const compared = isNow
     ? html`${longest}${aWeekAgo === null ? nothing : html`; ${formatValue(aWeekAgo, unit)} a week ago, at the end of the day`}`
-    : changeText(change, unit, week)
+    : changeText(change, unit)
   const values = (days: Week['days']) => days.map((day) => day?.[of] ?? null)
   const line = week === null ? nothing : sparkline(values(week.days), values(week.daysBefore))
   return html`<li><p>${title}</p><p class="value">${value}</p>${line}<p class="faint">${compared}</p></li>\n`
 }
 
-/** Of fewer days than seven, only the number: a difference would look like growth. */
-function changeText(change: Change | null, unit: Tile['unit'], week: Week | null): string {
+function changeText(change: Change | null, unit: Tile['unit']): string {
   if (change === null || change.before === null) return ''
   const before = `${formatValue(change.before, unit)} before`
-  return week?.before?.isWhole === true ? `${before}, ${formatChange(change, unit)}` : before
+  return change.comparison === 'before not whole' ? before : `${before}, ${formatChange(change, unit)}`
 }
 
 type Values = readonly (number | null)[]

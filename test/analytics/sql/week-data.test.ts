@@ -10,8 +10,15 @@ import { openViewsWarehouse } from './view-fixtures.ts'
 const monday = Date.UTC(2025, 10, 3, 12)
 
 for (const db of databases) {
-  test(`a week has the numbers that the report has of its days, today left out — ${db.name}`, async () => {
+  test(`a week has the numbers that the report has of its days; one that is not read to its end is left out — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db)
+    expect(await readWeekData(warehouse.projectDb('main'), monday)).toBeNull()
+    const readUntil = async (time: string) => {
+      for (const stream of ['conversations', 'messages'])
+        await warehouse.query(`insert into sync_streams (project_id, stream, synced_at) values ('main', '${stream}', '${time}')
+          on conflict (project_id, stream) do update set synced_at = excluded.synced_at`)
+    }
+    await readUntil('2025-11-03T11:00:00Z')
     const weekAt = async (now: number) => {
       const data = await readWeekData(warehouse.projectDb('main'), now)
       return data === null ? null : buildWeek(data)
@@ -36,6 +43,8 @@ for (const db of databases) {
     expect(week.days.map((day) => day?.openAtEnd).at(-1)).toBe(backlog.openAtEnd.value)
     expect(week.days.reduce((sum, day) => sum + (day?.started ?? 0), 0)).toBe(3)
 
+    await readUntil('2025-11-02T11:00:00Z')
+    expect((await weekAt(monday))?.period).toEqual({ from: '2025-10-26', to: '2025-11-01' })
     // The oldest conversation is of 2025-03-30.
     const young = await weekAt(Date.UTC(2025, 3, 8, 12))
     expect(young?.before).toEqual({ from: '2025-03-30', to: '2025-03-31', isWhole: false })
