@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
 import { buildReport } from '../../../src/analytics/report/report.ts'
 import { buildWeek } from '../../../src/analytics/report/week.ts'
+import { readReportData } from '../../../src/analytics/sql/report-data.ts'
 import { readWeekData } from '../../../src/analytics/sql/week-data.ts'
 import { databases } from '../../support/databases.ts'
 import { openViewsWarehouse } from './view-fixtures.ts'
@@ -24,7 +25,8 @@ for (const db of databases) {
       return data === null ? null : buildWeek(data)
     }
     const week = await weekAt(monday)
-    const data = await warehouse.reportData('main', monday, (today) => chooseReportPeriod({}, today))
+    const choosePeriod = (today: string) => chooseReportPeriod({}, today)
+    const data = await readReportData(warehouse.db, warehouse.kind, 'main', monday, choosePeriod)
     if (week === null || data === null) throw new Error('the project has no facts')
     const { volume, backlog, responseTimes } = buildReport('main', data, monday)
     expect(week.period).toEqual({ from: '2025-10-27', to: '2025-11-02' })

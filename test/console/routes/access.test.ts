@@ -294,7 +294,7 @@ describe('signing in', () => {
 
   test('at a warehouse that is only looked at needs the link alone, and makes a viewer', async () => {
     const console = await startConsole(fill, { access: { people: () => [], httpToken: null }, isReadOnly: true })
-    await console.warehouse.auditLog.storeLink('code', 60_000, Date.now())
+    await createAuditLog(console.warehouse.db).storeLink('code', 60_000, Date.now())
     const open = (cookie = '') => console.ask('/console/sign-in?code=code', { headers: { cookie } })
     const first = await open()
     expect([first.status, first.headers.location]).toEqual([303, '/console'])
