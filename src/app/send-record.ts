@@ -10,7 +10,6 @@ import type { Logger } from '../log.ts'
 import { thereAlready } from '../outbox/core/review-guards.ts'
 import type { Outbox, WritebackDeps } from '../outbox/outbox.ts'
 import { createSends } from '../outbox/sql/sends.ts'
-import type { ProjectId } from '../values/project.ts'
 import { errorText } from '../values/system-error-text.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
@@ -32,6 +31,8 @@ export function openSendRecord(
   const path = location.kind === 'sqlite' ? `${location.path}-sends` : 'deskmirror-sends'
   const file = path.startsWith(':') ? null : numbersInFile(path)
   const places = [file, budgets.numbers].filter((place) => place !== null)
+  /** Whether any warehouse of the project has sent. */
+  const anyKey = `any:${project.projectId}`
 
   /** Why nothing is sent; null: it may be. Recorded in the warehouse when it is first noticed. */
   const findHold = async (): Promise<string | null> => {
@@ -39,7 +40,7 @@ export function openSendRecord(
     const { key } = before
     const unreadable = file?.findProblem() ?? null
     if (unreadable !== null) return before.held?.why ?? hold(unreadable)
-    const besides = file !== null && isBeside ? await findFileHold(file, before) : null
+    const besides = (file !== null && isBeside ? await findMissing(file, before) : null) ?? (await findEarlier(before))
     // Read before the warehouse, which other processes count in first.
     const outside = Math.max(...(await Promise.all(places.map((place) => place.read(key)))))
     const { key: sameKey, sends: counted, held } = await sends.read()
@@ -53,17 +54,19 @@ export function openSendRecord(
     log.error({ event: 'sending.held', project: project.name, why })
     return why
   }
-  /** Says why the file shows it. Creates the file before the first send, so that later it is known to be missing. */
-  const findFileHold = async (
-    numbers: NumbersFile,
-    { key, sends: counted, isNew }: Awaited<ReturnType<typeof sends.read>>,
-  ) => {
-    if (!numbers.exists()) {
-      if (counted > 0) return `${path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
-      await numbers.raise(key, 0)
-    } else if (isNew && numbers.hasOther(key, project.projectId) && (await sends.hasRowsOfEarlierVersion()))
-      return `${isOlder}: it is of an earlier version, ${asRestored}`
+  /** The file is created before the first send, so that later it is known to be missing. */
+  const findMissing = async (numbers: NumbersFile, { key, sends: counted }: Sends): Promise<string | null> => {
+    if (numbers.exists()) return null
+    if (counted > 0) return `${path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
+    await numbers.raise(key, 0)
     return null
+  }
+  /** A backup of a version that counted no sends has a new key, and another one has sent. */
+  const findEarlier = async ({ isNew }: Sends): Promise<string | null> => {
+    if (!isNew) return null
+    const sent = await Promise.all(places.map((place) => place.read(anyKey)))
+    if (Math.max(...sent) <= 0 || !(await sends.hasRowsOfEarlierVersion())) return null
+    return `${isOlder}: it is of an earlier version, ${asRestored}`
   }
   const requireCurrent = async (): Promise<void> => {
     const why = await findHold()
@@ -103,7 +106,10 @@ export function openSendRecord(
   const recordSend = async () => {
     try {
       const { key, sends: count } = await sends.read()
-      await Promise.all(places.map((place) => place.raise(key, count)))
+      for (const place of places) {
+        await place.raise(key, count)
+        if ((await place.read(anyKey)) === 0) await place.raise(anyKey, 1)
+      }
     } catch (error) {
       log.warn({ event: 'send_record.failed', project: project.name, why: errorText(error) })
     }
@@ -120,6 +126,7 @@ const repetitionsOfRestored = 2
 /** The names of former warehouses are dropped some day. */
 const maxNumbers = 1000
 
+type Sends = Awaited<ReturnType<ReturnType<typeof createSends>['read']>>
 type NumbersFile = ReturnType<typeof numbersInFile>
 
 /** Numbers that only grow. An unknown one is 0. */
@@ -143,9 +150,6 @@ function numbersInFile(path: string) {
         return `${path}, which knows what was sent, cannot be read (${errorText(error)}): correct or move it first`
       }
     },
-    /** Whether it counts sends of the project under another token. */
-    hasOther: (own: string, project: ProjectId) =>
-      Object.entries(readAll()).some(([key, count]) => key !== own && key.endsWith(`:${project}`) && count > 0),
     read: async (key: string) => readAll()[key] ?? 0,
     raise: async (key: string, to: number) => {
       const { [key]: before = 0, ...others } = readAll()

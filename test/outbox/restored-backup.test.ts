@@ -166,15 +166,16 @@ test('a damaged file beside the warehouse is not taken for an empty one', async 
   expect(await warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
 })
 
-test('a backup of a version that did not count sends is noticed by the file beside it', async () => {
-  const { push, warehouse, config, project, sandbox } = await restoreAfterSending('sqlite')
-  await warehouse.query("update sync_sends set token = 'another' where project_id = ''")
-  await warehouse.query("update sync_schema set applied_at = '2090-01-01T00:00:00Z' where name = '0025_retention'")
-  await expect(push()).rejects.toThrow(/it is of an earlier version/)
-  expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({ drafts: 4 })
-  expect(await push()).toMatchObject({ outcome: 'done' })
-  expect(performedWrites(sandbox)).toHaveLength(4)
-})
+for (const kind of ['sqlite', 'postgres'] as const)
+  test(`a backup of a version that did not count sends is noticed by what is outside of it (${kind})`, async () => {
+    const { push, queueUrl, warehouse, config, project, sandbox } = await restoreAfterSending(kind)
+    await warehouse.query("update sync_sends set token = 'another' where project_id = ''")
+    await warehouse.query("update sync_schema set applied_at = '2090-01-01T00:00:00Z' where name = '0025_retention'")
+    await expect(push({ queueUrl })).rejects.toThrow(/it is of an earlier version/)
+    expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({ drafts: 4 })
+    expect(await push({ queueUrl })).toMatchObject({ outcome: 'done' })
+    expect(performedWrites(sandbox)).toHaveLength(4)
+  })
 
 for (const kind of ['sqlite', 'postgres'] as const)
   test(`two replies that are there already hold what is behind them, where nothing else knows of them (${kind})`, async () => {
