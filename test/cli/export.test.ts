@@ -1,10 +1,10 @@
 /** `deskmirror export`: what the options mean, what contradicts, what is printed; and the real command when it is stopped. */
 
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync, watch } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openWarehouse } from '../../src/app/open.ts'
 import { command as exportCommand, renderExportProgress } from '../../src/cli/export.ts'
 import type { ExportReport } from '../../src/export/core/selection.ts'
@@ -114,18 +114,21 @@ describe('the real command', () => {
   const many = `insert into conversations (project_id, id, raw, synced_at, asked_at)
     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 100000)
     select 'p', printf('%08d', n), '{}', '2026-01-01T00:00:00Z', 1 from numbers`
-
-  async function makeWarehouse() {
-    const cwd = createTempFolder()
-    const env = { DESKMIRROR_DATABASE_URL: `sqlite:${join(cwd, 'mirror.db')}` }
-    const warehouse = await openWarehouse(env.DESKMIRROR_DATABASE_URL)
+  const template = join(createTempFolder(afterAll), 'mirror.db')
+  beforeAll(async () => {
+    const warehouse = await openWarehouse(`sqlite:${template}`)
     await warehouse.query(many)
     await warehouse.close()
-    return { cwd, env }
+  })
+
+  function makeWarehouse() {
+    const cwd = createTempFolder()
+    copyFileSync(template, join(cwd, 'mirror.db'))
+    return { cwd, env: { DESKMIRROR_DATABASE_URL: `sqlite:${join(cwd, 'mirror.db')}` } }
   }
 
   test('exports to standard output and to a file, without any other setting than the database', async () => {
-    const { cwd, env } = await makeWarehouse()
+    const { cwd, env } = makeWarehouse()
     const columns = ['--columns', 'id']
     const stdout = await runDeskmirror(['export', 'conversations', ...columns], { cwd, env })
     expect([stdout.exit, stdout.out.split('\r\n').length, stdout.out.slice(0, 14)]).toEqual([
@@ -141,7 +144,7 @@ describe('the real command', () => {
   })
 
   test('leaves a file alone that it only reads, whatever its journal and the names in it', async () => {
-    const { cwd, env } = await makeWarehouse()
+    const { cwd, env } = makeWarehouse()
     const path = env.DESKMIRROR_DATABASE_URL.slice('sqlite:'.length)
     const owner = new Database(path)
     owner.exec('create table "a.b" ("c.d" text primary key, "e.f" integer); insert into "a.b" values (\'x\', 1)')
@@ -159,24 +162,20 @@ describe('the real command', () => {
   test.each([
     ['SIGKILL', null],
     ['SIGINT', null],
-  ] as const)(
-    '%s midway leaves no file that looks whole',
-    async (signal, exit) => {
-      const { cwd, env } = await makeWarehouse()
-      const folder = createTempFolder()
-      const started = Promise.withResolvers<void>()
-      const watcher = watch(folder, () => started.resolve())
-      const args = ['export', 'conversations', '--output', join(folder, 'c.csv'), '--quiet']
-      const child = spawn(process.execPath, [launcher, ...args], { cwd, env: cleanEnvironment(env), stdio: 'ignore' })
-      const ended = new Promise((resolve) => child.on('exit', resolve))
-      await started.promise
-      child.kill(signal)
-      expect(await ended).toBe(exit)
-      watcher.close()
-      const left = readdirSync(folder)
-      if (signal === 'SIGINT') expect(left).toEqual([])
-      else expect(left).toEqual([expect.stringMatching(/^\.c\.csv\.\w+\.partial$/)])
-    },
-    30_000,
-  )
+  ] as const)('%s midway leaves no file that looks whole', async (signal, exit) => {
+    const { cwd, env } = makeWarehouse()
+    const folder = createTempFolder()
+    const started = Promise.withResolvers<void>()
+    const watcher = watch(folder, () => started.resolve())
+    const args = ['export', 'conversations', '--output', join(folder, 'c.csv'), '--quiet']
+    const child = spawn(process.execPath, [launcher, ...args], { cwd, env: cleanEnvironment(env), stdio: 'ignore' })
+    const ended = new Promise((resolve) => child.on('exit', resolve))
+    await started.promise
+    child.kill(signal)
+    expect(await ended).toBe(exit)
+    watcher.close()
+    const left = readdirSync(folder)
+    if (signal === 'SIGINT') expect(left).toEqual([])
+    else expect(left).toEqual([expect.stringMatching(/^\.c\.csv\.\w+\.partial$/)])
+  })
 })

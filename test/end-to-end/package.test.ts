@@ -81,7 +81,6 @@ test.each(Object.entries(nodes))(
     expect(stderr).toBe('')
     expect(readdirSync(cwd)).toContain('deskmirror.db')
   },
-  60_000,
 )
 
 test('its console answers', async () => {

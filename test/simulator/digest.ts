@@ -16,7 +16,21 @@ export function createRecording(keepsEvents: boolean): Recording {
 const float = new Float64Array(1)
 const words = new Int32Array(float.buffer)
 
-export function createDigest(recording: Recording | null = null) {
+/** Statements are long texts, and the same few over and over: each is mixed once. */
+const longTexts = new Map<string, number>()
+const maxLongTexts = 5000
+
+function digestOfLongText(text: string): number {
+  const known = longTexts.get(text)
+  if (known !== undefined) return known
+  if (longTexts.size === maxLongTexts) longTexts.clear()
+  const { mixText, digest } = createMixer()
+  mixText(text)
+  longTexts.set(text, digest())
+  return digest()
+}
+
+function createMixer() {
   let [left, right] = [1, 2]
 
   const mix = (word: number) => {
@@ -28,7 +42,7 @@ export function createDigest(recording: Recording | null = null) {
   }
   const mixText = (text: string) => {
     mix(text.length)
-    // Two characters at once: a schedule has some 400,000 of them. Beyond the end there is NaN, which counts as 0.
+    // Two characters at once. Beyond the end there is NaN, which counts as 0.
     for (let n = 0; n < text.length; n += 2) mix(text.charCodeAt(n) | (text.charCodeAt(n + 1) << 16))
   }
   const mixNumber = (number: number) => {
@@ -36,13 +50,18 @@ export function createDigest(recording: Recording | null = null) {
     mix(words[0] ?? 0)
     mix(words[1] ?? 0)
   }
+  return { mixText, mixNumber, digest: () => (left >>> 0) * 2 ** 21 + (right >>> 11) }
+}
+
+export function createDigest(recording: Recording | null = null) {
+  const { mixText, mixNumber, digest } = createMixer()
   const mixValue = (value: unknown) => {
-    if (typeof value === 'string') mixText(value)
+    if (typeof value === 'string' && value.length > 200) mixNumber(digestOfLongText(value))
+    else if (typeof value === 'string') mixText(value)
     else if (typeof value === 'number') mixNumber(value)
     else if (typeof value !== 'object' || value === null) mixText(String(value))
     else for (const name in value) mixValue((value as Readonly<Record<string, unknown>>)[name])
   }
-  const digest = () => (left >>> 0) * 2 ** 21 + (right >>> 11)
   return {
     add: (event: Event) => {
       for (const value of event) mixValue(value)

@@ -2,59 +2,65 @@
  * Orders the test files: the longest first, so that none of them runs alone at the end. Vitest knows durations only
  * where it has run before.
  */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const longestFiles = [
-  'app/worker/job-failures',
-  'sync/interrupted-reading',
+  'mirror/sync/interrupted-reading',
+  'outbox/batch-kill',
   'simulator/schedules',
-  'sync/combinations-sqlite',
-  'sync/rollups',
+  'mirror/sync/combinations-sqlite',
+  'mirror/core/pagination/every-small-list',
   'end-to-end/package',
-  'sync/clocks',
-  'core/pagination/every-small-list',
+  'worker/job-failures',
+  'mirror/sync/rollups',
+  'service/rate-limit/processes',
+  'mirror/sync/memory',
+  'mirror/sync/clocks',
+  'outbox/import/parse-lines',
+  'analytics/core/golden',
+  'mirror/sync/hostile-rows',
   'simulator/determinism',
-  'sync/memory',
-  'api/rate-limit/processes',
   'architecture/checks',
-  'app/worker/coordination',
-  'writeback/cancel',
-  'cli/commands',
-  'writeback/batch-kill',
-  'writeback/import/parse-lines',
-  'console/screens',
-  'app/worker/lifecycle',
+  'architecture/ordinary-changes',
+  'worker/writebacks',
+  'mirror/sync/combinations-postgres',
+  'mirror/sync/rate-limit',
+  'mirror/sync/faults',
+  'mirror/sync/activity-identity',
+  'outbox/stopped',
+  'outbox/faults',
+  'worker/lifecycle',
+  'worker/coordination',
   'end-to-end/sync-kill',
-  'warehouse/analytics/rebuild',
-  'sync/combinations-postgres',
-  'warehouse/analytics/grant',
-  'warehouse/discovered-fields',
-  'core/rate-limit/simulation',
-  'writeback/restored-backup',
-  'sync/activity-identity',
-  'verify/audit',
+  'mirror/sync/rollup-fits',
+  'mirror/sync/passing-faults',
   'warehouse/outage',
-  'sync/passing-faults',
-  'writeback/import/spreadsheets/spreadsheets',
-  'cli/console',
-  'writeback/guards',
-  'sync/hostile-rows',
-  'app/worker/writebacks',
-  'app/worker/webhooks',
-  'writeback/stopped',
-  'writeback/faults',
-  'sync/faults',
-  'sync/rate-limit',
+  'warehouse/discovered-fields',
+  'console/screens',
+  'worker/shared-queue',
+  'analytics/sql/rebuild',
+  'cli/export',
+  'cli/commands',
+  'outbox/match-reply',
+  'outbox/import/two-imports',
+  'console/routes/serving',
+  'outbox/cancel',
+  'analytics/sql/refresh',
+  'service/core/simulation',
 ]
+
+const folder = join(import.meta.dirname, '..')
+const fileOf = (name: string) => join(folder, `${name}.test.ts`)
 
 export class LongestFirstSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const missing = longestFiles.filter((name) => !existsSync(fileOf(name)))
+    if (missing.length > 0) throw new Error(`${import.meta.filename} names files that do not exist: ${missing}`)
+    const ranks = new Map(longestFiles.map((name, rank) => [fileOf(name), rank]))
+    const rank = ({ moduleId }: TestSpecification) => ranks.get(moduleId) ?? longestFiles.length
     const sorted = await super.sort(files)
     return sorted.toSorted((a, b) => rank(a) - rank(b))
   }
-}
-
-function rank({ moduleId }: TestSpecification): number {
-  const index = longestFiles.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
-  return index === -1 ? longestFiles.length : index
 }

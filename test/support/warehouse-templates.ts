@@ -64,8 +64,15 @@ async function withAdmin(url: string, work: (run: (text: string) => Promise<pg.Q
   }
 }
 
-/** Changes with the code that makes a warehouse, as in watch mode one run follows another. */
+let ownVersion: string | undefined
+
+/** Changes with the code that makes a warehouse, as in watch mode one run follows another, in new processes. */
 export function sourceVersion(): string {
+  ownVersion ??= hashSources()
+  return ownVersion
+}
+
+function hashSources(): string {
   const hash = createHash('sha1')
   for (const folder of ['schema', 'src']) {
     const path = join(import.meta.dirname, '../..', folder)

@@ -30,7 +30,8 @@ export async function* readTextLines(
   let line = 0
   let [size, pieces]: [number, Uint8Array[]] = [0, []]
   const endLine = (): TextLine => {
-    const decoded = size > maxLineBytes ? { text: '', mistake: lineTooLong } : decode(Buffer.concat(pieces))
+    const decoded =
+      size > maxLineBytes ? { text: '', mistake: lineTooLong } : size === 0 ? noText : decode(join(pieces))
     line += 1
     size = 0
     pieces = []
@@ -52,11 +53,19 @@ export async function* readTextLines(
   if (size > 0) yield endLine()
 }
 
+const noText = { text: '', mistake: null }
+
+/** Most lines are in one piece. */
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first, second] = pieces
+  return first !== undefined && second === undefined ? first : Buffer.concat(pieces)
+}
+
 /** The most likely encoding where a line is not in the expected one: Excel saves "CSV" so in Europe and America. */
 const windows1252 = new TextDecoder('windows-1252')
 
 /** Invalid bytes would reach a customer as replacement characters, so the line is rejected. */
-function createDecoder(encoding: string): (bytes: Buffer) => Pick<TextLine, 'text' | 'mistake'> {
+function createDecoder(encoding: string): (bytes: Uint8Array) => Pick<TextLine, 'text' | 'mistake'> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
   const why = encoding === 'utf-8' ? 'is not UTF-8; save the file as "CSV UTF-8"' : `is not ${encoding}`
   return (bytes) => {

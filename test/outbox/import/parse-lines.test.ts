@@ -146,21 +146,21 @@ describe('any file', () => {
     }
   })
 
-  test('a million line ends are counted', async () => {
+  test('any number of line ends is counted', async () => {
     const options = { encoding: 'utf-8', lineEnd: 'lf' } as const
     for (const end of ['\n', '\r\n', ' \t\r\n']) {
       const found: (readonly [number, string])[] = []
-      for await (const { line, text } of readTextLines(chunks('a\n', end.repeat(1_000_000), 'b'), options))
+      for await (const { line, text } of readTextLines(chunks('a\n', end.repeat(200_000), 'b'), options))
         if (text.trim() !== '') found.push([line, text])
       expect(found).toEqual([
         [1, 'a'],
-        [1_000_002, 'b'],
+        [200_002, 'b'],
       ])
     }
   })
 
   test('line ends behind an open quote count, so nothing is read behind too many of them', async () => {
-    const found = await parseAllLines(`operation,content\n"${'\n'.repeat(9 * maxLineBytes)}\n`)
+    const found = await parseAllLines(`operation,content\n"${'\n'.repeat(8.1 * maxLineBytes)}\n`)
     expect(found.map(summarizeLine)).toEqual(['2: is longer than 1 MiB'])
   })
 
@@ -186,13 +186,14 @@ describe('memory', () => {
     return (heapUsed + external) / 2 ** 20
   }
   const long = 'word '.repeat(30)
+  const longNote = { ...note, content: long }
 
   test.for<[form: string, thousands: number, head: string, row: string]>([
-    ['JSON Lines', 500, '', `${json(note)}\n`],
-    ['CSV', 300, 'operation,visitor_id,content\n', `note,${visitor},"Paid\ntwice"\n`],
-    ['one line without a line end', 300, '', long],
-    ['an unclosed quote', 300, 'operation,content\n"', `${long}\n`],
-    ['a record that never ends', 300, 'operation,content\n"', `${long}","\n`],
+    ['JSON Lines', 80, '', `${json(longNote)}\n`],
+    ['CSV', 60, 'operation,visitor_id,content\n', `note,${visitor},"${long}\n${long}"\n`],
+    ['one line without a line end', 150, '', long],
+    ['an unclosed quote', 150, 'operation,content\n"', `${long}\n`],
+    ['a record that never ends', 150, 'operation,content\n"', `${long}","\n`],
   ])('a file of any length needs little: %s', async ([, thousands, head, row]) => {
     const thousand = Buffer.from(row.repeat(1_000))
     const before = alive()
@@ -201,13 +202,13 @@ describe('memory', () => {
       yield Buffer.from(head)
       for (let at = 1; at <= thousands; at += 1) {
         yield Buffer.from(thousand)
-        if (at % 100 === 0) most = Math.max(most, alive())
+        if (at % 20 === 0) most = Math.max(most, alive())
       }
     }
     let lines = 0
     for await (const { line } of parseLines(file(), detectFileForm(Buffer.from(head + row)))) lines += Math.sign(line)
     expect([1, 1_000 * thousands]).toContain(lines)
-    // The files have 45 MB and more; a chunk that is still referenced may have a few.
-    expect(most - before).toBeLessThan(30)
+    // The files have 15 MB and more; a chunk that is still referenced may have a few.
+    expect(most - before).toBeLessThan(12)
   })
 })

@@ -77,7 +77,8 @@ const otherTimes = [
 ]
 
 function* withOtherTimes(lists: Iterable<readonly Row[]>): Generator<readonly Row[]> {
-  for (const rows of lists) for (const times of otherTimes) yield rows.map((row, i) => ({ ...row, other: times[i]! }))
+  for (const rows of lists)
+    if (rows.length > 0) for (const times of otherTimes) yield rows.map((row, i) => ({ ...row, other: times[i]! }))
 }
 
 const behaviours = [...everyBehaviour()]
@@ -88,7 +89,7 @@ test('a reading without interruptions', () => {
   const lists = [
     ...withNulls(everyList(5, [0, 1, 10]), [0]),
     ...withNulls(everyList(4, [0, 10]), [1, 3]),
-    ...withNulls(everyList(7, [10]), [0]),
+    ...withNulls(everyList(7, [10], 6), [0]),
     ...withOtherTimes(withNulls(everyList(5, [10]), [0, 2, 3])),
   ]
   expectNothingMissing(lists, behaviours, function* (rows, behaviour, run) {
@@ -131,7 +132,7 @@ function changesOf(rows: readonly Row[]): Change[] {
 }
 
 test('a list that changes before any of the requests, which the next run sees', () => {
-  const lists = [...everyList(3, [0, 10]), ...everyList(4, [10])]
+  const lists = [...everyList(3, [0, 10]), ...everyList(4, [10], 4)]
   expectNothingMissing(lists, shownAsTaken, function* (rows, behaviour, run) {
     for (const { name, apply } of changesOf(rows)) {
       const changed = apply(rows)

@@ -264,10 +264,10 @@ export function missingRows(rows: readonly Row[], runs: readonly Committed[]): r
   return rows.filter(({ id, at }) => !runs.some(({ ids }) => ids.has(id)) && !isCovered(at))
 }
 
-/** Every list of up to `most` rows: each row in the same second as the one before, in the next one, or later. */
-export function* everyList(most: number, steps: readonly number[]): Generator<readonly Row[]> {
+/** Every list of so many rows: each row in the same second as the one before, in the next one, or later. */
+export function* everyList(most: number, steps: readonly number[], least = 0): Generator<readonly Row[]> {
   const extend = function* (rows: readonly Row[]): Generator<readonly Row[]> {
-    yield rows
+    if (rows.length >= least) yield rows
     if (rows.length === most) return
     const last = rows.at(-1)?.at ?? 1000
     for (const step of rows.length === 0 ? [0] : steps)
