@@ -115,6 +115,16 @@ export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView)
   budget.view().then(onBudget, () => {})
 }
 
+const budgetEveryMs: Ms = 500
+
+/** Reports it now, and twice a second until the returned function is called. */
+export function startBudgetReports(service: Service, onBudget?: (budget: BudgetView) => void): () => void {
+  if (onBudget === undefined) return () => {}
+  reportBudget(service, onBudget)
+  const timer = setInterval(() => reportBudget(service, onBudget), budgetEveryMs)
+  return () => clearInterval(timer)
+}
+
 /** The error of a run that a fatal failure ended. `hasServiceResponded`: the service responded before, so its address is right. */
 export function fatalRunError(project: ProjectConfig, failure: ApiFailure, hasServiceResponded = false): UserError {
   const why = describeFailure(failure)

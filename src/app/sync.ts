@@ -18,7 +18,7 @@ import { withFreshFacts } from './facts.ts'
 import { openMirror } from './mirror.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { fatalRunError, reportBudget, type Service, type ServiceOptions, withBudgets, withService } from './service.ts'
+import { fatalRunError, type ServiceOptions, startBudgetReports, withBudgets, withService } from './service.ts'
 
 export type SyncOptions = {
   readonly mode: SyncMode
@@ -43,12 +43,9 @@ export async function syncProject(config: Config, project: ProjectConfig, option
   return withBudgets(config, options, async (warehouse, budgets) => {
     if (streams.includes('analytics')) await confirmTimeZone(warehouse, project, options.changeTimeZone === true)
     const lock = await acquireLocks(warehouse, project, options)
-    const onProgress = (progress: SyncProgress, service: Service) => {
-      options.onProgress(progress)
-      reportBudget(service, options.onBudget)
-    }
+    const { onProgress, onBudget } = options
     const { run, requests } = await runSyncUnderLock(lock, warehouse, budgets, project, {
-      ...{ mode, streams, signal, log, onProgress },
+      ...{ mode, streams, signal, log, onProgress, onBudget },
     })
     if (run.fatalFailure !== null) throw fatalRunError(project, run.fatalFailure)
     const gaps = await warehouse.retry.run(() => listGaps(warehouse.db, project.projectId))
@@ -139,7 +136,8 @@ export type SyncRunOptions = ServiceOptions & {
   readonly isSliceOver?: (() => boolean) | undefined
   /** For how long facts are derived at the end; what is left stays pending. */
   readonly maxFactsMs?: Ms | undefined
-  readonly onProgress: (progress: SyncProgress, service: Service) => void
+  readonly onProgress: (progress: SyncProgress) => void
+  readonly onBudget?: (budget: BudgetView) => void
 }
 
 type SyncRunResult = { readonly run: SyncResult; readonly requests: number; readonly isLockLost: boolean }
@@ -154,6 +152,7 @@ export async function runSyncUnderLock(
 ): Promise<SyncRunResult> {
   return withService(project, budgets.forProject(project), options, async (service) => {
     let isLockLost = false
+    const stopBudgetReports = startBudgetReports(service, options.onBudget)
     const stopHeartbeat = startLockHeartbeat(lock, () => {
       isLockLost = true
       service.stop()
@@ -172,7 +171,7 @@ export async function runSyncUnderLock(
           now: Date.now,
           signal: service.signal,
           isSliceOver: options.isSliceOver,
-          onProgress: (progress) => options.onProgress(progress, service),
+          onProgress: options.onProgress,
           log: options.log,
         })
       const { log, maxFactsMs } = options
@@ -184,6 +183,7 @@ export async function runSyncUnderLock(
       return { run, requests: service.client.requestCount(), isLockLost }
     } finally {
       stopHeartbeat()
+      stopBudgetReports()
     }
   }).finally(() => lock.release())
 }

@@ -8,7 +8,7 @@ import { migrationNames } from '../../schema/migrations/migrations.ts'
 import { isPagedStream, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { openWarehouse } from '../../src/app/open.ts'
-import { storedTable } from '../../src/mirror/sql/stream-tables.ts'
+import { streamTables } from '../../src/mirror/sql/stream-tables.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { explainOpenError } from '../../src/warehouse/explain-error.ts'
 import { parseDatabaseUrl } from '../../src/warehouse/location.ts'
@@ -84,7 +84,7 @@ for (const db of databases) {
       const text = indexes.map((index) => index.sql).join('\n')
       for (const stream of streamNames.filter(isPagedStream)) {
         const { startColumn, timeColumn } = streamSpecs[stream]
-        const table = storedTable(streamSpecs[stream].table)
+        const table = streamTables[stream].stored
         for (const column of [startColumn, timeColumn].filter((name) => name !== null))
           expect(text).toMatch(new RegExp(`\\b${table}\\b[^(]*\\(project_id, ${column}\\)`))
       }

@@ -139,10 +139,11 @@ function notedCommits(begin: (parent: string) => Promise<void>) {
     },
   }
   let last: Promise<void> = Promise.resolve()
-  const submit = createPageCommitter({ fields } as unknown as ProjectContext, (write) => {
+  const runSerially = (write: () => Promise<void>) => {
     last = last.then(write)
     return last
-  })
+  }
+  const submit = createPageCommitter({ fields } as unknown as ProjectContext, runSerially, async () => {})
   return { begun, submit: (parent: string) => submit(commit('messages', [message(parent, 1)])) }
 }
 

@@ -1,8 +1,8 @@
 /** Rows as the streams produce them: a test names the columns that it is about, the rest has defaults. */
 
 import type { MirrorRow } from '../../schema/row.ts'
+import { toRow } from '../../src/mirror/core/item-fields.ts'
 import type { MirrorCommit } from '../../src/mirror/core/mirror.ts'
-import { toRow } from '../../src/mirror/streams/stream.ts'
 import type { Json, Scalar } from '../../src/values/json.ts'
 
 export const timeAt = (second: number): string =>

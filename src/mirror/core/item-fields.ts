@@ -1,9 +1,10 @@
-/** Finds the key and the times of an item whose fields are undocumented. */
-
+/** How items of the service become rows: their columns, and the key and the times of those whose fields are undocumented. */
 import { hash } from 'node:crypto'
-import { maxDepth } from '../../values/field-path.ts'
-import { asJsonObject, type Json, type JsonObject, stringifyJson } from '../../values/json.ts'
-import { parseTime, rfc3339 } from '../../values/time.ts'
+import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
+import { type ExtraField, escapeDots, maxDepth } from '../../values/field-path.ts'
+import { asJsonObject, type Json, type JsonObject, type Scalar, stringifyJson } from '../../values/json.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import type { RowTimes } from './pagination/sort-order.ts'
 
 /** Fields with longer names are neither keys nor times. */
@@ -115,4 +116,94 @@ function withSortedKeys(item: Json): Json {
   if (fields === null) return item
   const names = Object.keys(fields).sort()
   return Object.fromEntries(names.map((name) => [name, withSortedKeys(fields[name] as Json)]))
+}
+
+/** Rows, and items that are not rows: no object, no key, or of another project. */
+export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly rejectedRows: readonly RejectedRow[] }
+
+/** Null if the item has no key. */
+type RowParser = (item: JsonObject) => MirrorRow | null
+
+/** `project`: the project that the rows have to belong to; null = not checked. */
+export function parseItems(items: readonly Json[], project: ProjectId | null, parseRow: RowParser): ParsedRows {
+  const rows: MirrorRow[] = []
+  const rejectedRows: RejectedRow[] = []
+  for (const item of items) {
+    const row = parseItem(item, project, parseRow)
+    if ('why' in row) rejectedRows.push(row)
+    else rows.push(row)
+  }
+  return { rows, rejectedRows }
+}
+
+function parseItem(item: Json, project: ProjectId | null, parseRow: RowParser): MirrorRow | RejectedRow {
+  const fields = asJsonObject(item)
+  if (fields === null) return { id: null, why: 'it is not a JSON object' }
+  const other = project === null ? null : foreignProject(fields, project)
+  if (other !== null) return { id: findKey(item, ['id', 'uuid']), why: `it belongs to another project (${other})` }
+  return parseRow(fields) ?? { id: null, why: 'it has no key' }
+}
+
+/** The type of a documented field. A value of another type becomes JSON text in a text column and null in any other. */
+type ColumnKind = 'text' | 'integer' | 'boolean' | 'time'
+
+/** The documented fields of a stream in the service's spelling, with their columns. */
+export type DocumentedFields = Readonly<Record<string, readonly [column: string, kind: ColumnKind]>>
+
+/** The fields of an event's time: those with these names need no column of their own. */
+const occurredAtColumn = ['occurred_at', 'time'] as const
+export const occurredAtFields: DocumentedFields = { occurredAt: occurredAtColumn, occurred_at: occurredAtColumn }
+
+/** `own`: columns that override the item's fields, such as keys, the parent's key and the time of reading. */
+export function toRow(item: JsonObject, documented: DocumentedFields, own: MirrorRow['columns'] = {}): MirrorRow {
+  const columns: Record<string, Scalar> = {}
+  const extraFields = new Map<string, ExtraField>()
+  for (const field in item) {
+    const value = item[field] as Json
+    const known = Object.hasOwn(documented, field) ? documented[field] : undefined
+    if (known !== undefined) columns[known[0]] = toColumnValue(value, known[1])
+    else if (field !== 'projectId') collectExtraFields(escapeDots(field), value, extraFields, 1)
+  }
+  return { columns: Object.assign(columns, own), extraFields, item }
+}
+
+function toColumnValue(value: Json, kind: ColumnKind): Scalar {
+  if (value === null) return null
+  if (kind === 'time') {
+    if (typeof value === 'string' && isNormalizedTime(value)) return value
+    const at = parseTime(value)
+    return at === undefined ? null : rfc3339(at)
+  }
+  if (typeof value === 'object') return kind === 'text' ? stringifyJson(value) : null
+  return value
+}
+
+function collectExtraFields(path: string, value: Json, into: Map<string, ExtraField>, depth: number): void {
+  if (typeof value !== 'object' || value === null) {
+    into.set(path, { value, isJsonText: false })
+  } else if (Array.isArray(value) || depth === maxDepth || Object.keys(value).length === 0) {
+    into.set(path, { value: stringifyJson(value), isJsonText: true })
+  } else {
+    for (const [field, inner] of Object.entries(value as JsonObject))
+      collectExtraFields(`${path}.${escapeDots(field)}`, inner, into, depth + 1)
+  }
+}
+
+/** Identifies an item across pages: its key, else a hash of all of it. */
+export function itemIdentity(key: string | null, item: Json): string {
+  return key !== null && key.length <= 200 ? key : hash('sha256', stringifyJson(item))
+}
+
+/** The project that a row names if it is not `project`, else null. */
+export function foreignProject(item: JsonObject, project: ProjectId): string | null {
+  if (item.projectId === project) return null
+  const named = findKey(item, ['projectid'])
+  const nested = findField(item, 'project')
+  const found = named ?? (typeof nested === 'object' ? findKey(nested ?? null, ['id', 'projectid', 'uuid']) : null)
+  return found === null || found.toLowerCase() === project.toLowerCase() ? null : found.slice(0, 60)
+}
+
+function findField(item: JsonObject, name: string): Json | undefined {
+  for (const field in item) if (hasName(field, name)) return item[field]
+  return undefined
 }

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describeRejectedRow, type Gap, type RejectedRow } from '../../../schema/row.ts'
-import { childStreamsOf, isChildStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { isChildStream, isListStream, type StreamName } from '../../../schema/stream-specs.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
 import type { Ms } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
@@ -14,14 +14,14 @@ import type { ChildReadResult, CommitResult, MirrorCommit } from '../core/mirror
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
 import { readStoredConversations, recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
-import { type EncodedPage, type EncodedRow, encodePage, keyOf } from './encode-rows.ts'
+import { type EncodedPage, type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
 import { closeGaps, indexableText, openGap } from './gaps.ts'
 import { addPendingChildren, marksFactsOfParent, recordChildRead, unlistedGapKey } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 import { addToIdSet } from './seen-rows.ts'
 import { withStoredIds } from './stored-ids.ts'
-import { keyColumns, storedTable } from './stream-tables.ts'
+import { streamTables } from './stream-tables.ts'
 import { addEscapedCount } from './sync-runs.ts'
 import { recordBehaviours, writeCursors } from './sync-state.ts'
 import { upsertRows } from './upsert-rows.ts'
@@ -37,37 +37,51 @@ const maxWaitMs: Ms = 5
 /** In one transaction. It holds up other writers. */
 const maxPages = 16
 
-/** `runSerially` starts each write when the one before has ended. A page that cannot be stored does not fail the others. */
+/**
+ * `runSerially` starts each write when the one before has ended. A page that cannot be stored does not fail the others.
+ * `onStored`: called after each transaction with the number of rows that were new or changed.
+ */
 export function createPageCommitter(
   context: ProjectContext,
   runSerially: (write: () => Promise<void>) => Promise<void>,
+  onStored: (rows: number) => Promise<void>,
 ): (page: MirrorCommit) => Promise<CommitResult> {
   const waiting: WaitingPage[] = []
+  const commitWaiting = async () => {
+    if (waiting.length < maxPages) await sleep(maxWaitMs)
+    const group = waiting.splice(0, maxPages)
+    if (waiting.length > 0) void runSerially(commitWaiting)
+    await commitGroup(context, group, onStored)
+  }
   return (page) => {
     const { promise, resolve, reject } = Promise.withResolvers<CommitResult>()
     waiting.push({ page, resolve, reject })
-    void runSerially(async () => {
-      if (waiting.length > 0 && waiting.length < maxPages) await sleep(maxWaitMs)
-      await commitGroup(context, waiting.splice(0, maxPages))
-    })
+    if (waiting.length === 1) void runSerially(commitWaiting)
     return promise
   }
 }
 
 /** Rows that the database rejects are rare, so they are isolated only where a page has failed alone. */
-async function commitGroup(context: ProjectContext, group: readonly WaitingPage[], store = storeRows): Promise<void> {
-  if (group.length === 0) return
+async function commitGroup(
+  context: ProjectContext,
+  group: readonly WaitingPage[],
+  onStored: (rows: number) => Promise<void>,
+  store = storeRows,
+): Promise<void> {
   try {
     const results = await commitPages(
       context,
       group.map(({ page }) => page),
       store,
     )
+    await onStored(results.reduce((sum, { changed }) => sum + changed, 0))
     for (const [i, result] of results.entries()) group[i]?.resolve(result)
   } catch (error) {
     const isOfPage = !isWarehouseUnavailable(error) && (group.length > 1 || valueErrorReason(error) !== null)
     if (!isOfPage || store === isolateBadRows) for (const { reject } of group) reject(error)
-    else for (const one of group) await commitGroup(context, [one], group.length > 1 ? storeRows : isolateBadRows)
+    else
+      for (const one of group)
+        await commitGroup(context, [one], onStored, group.length > 1 ? storeRows : isolateBadRows)
   }
 }
 
@@ -78,14 +92,16 @@ async function commitPages(context: ProjectContext, pages: readonly MirrorCommit
     fields.set(stream, await context.fields.ensureColumns(stream, rows, requestedAt))
   return inTransaction(context, async (trx) => {
     const results: CommitResult[] = []
+    let escaped = 0
     for (const page of pages) {
       const encoded = encodePage(trx, page, fields.get(page.stream) as StreamFields)
       const { changed, rejectedRows: unstorable } = await store(trx, page, encoded)
       const rejectedRows = [...(page.rejectedRows ?? []), ...encoded.rejectedRows, ...unstorable]
       await storeSyncState(trx, page, rejectedRows, changed > 0)
-      await addEscapedCount(trx, encoded.escaped)
+      escaped += encoded.escaped
       results.push(rejectedRows.length === 0 ? { changed } : { changed, rejectedRows })
     }
+    if (escaped > 0) await addEscapedCount(trx, escaped)
     return results
   })
 }
@@ -100,29 +116,21 @@ type StoreRows = (
 const storeRows: StoreRows = async (trx, page, encoded) => {
   const { stream, requestedAt, childRead, seenRowsKey, isAuthoritative = false } = page
   if (encoded.rows.length === 0) return { changed: 0, rejectedRows: [] }
-  const rows = await withStoredIds(trx, stream, encoded.rows)
+  const { children, firstKey } = streamTables[stream]
+  const rows = isListStream(stream) ? await withStoredIds(trx, stream, encoded.rows) : encoded.rows
   const before = stream === 'conversations' ? await readStoredConversations(trx, rows) : null
   if (stream === 'analytics') for (const row of rows) await clearForRollup(trx, row)
   const stored = await upsertRows(trx, { stream, columns: encoded.columns, isAuthoritative }, rows)
   if (before !== null) await recordChanges(trx, rows, before, new Set(stored), requestedAt)
-  else for (const child of childStreamsOf(stream)) await addPendingChildren(trx, child, stored, requestedAt)
+  else for (const child of children) await addPendingChildren(trx, child, stored, requestedAt)
   if (stream === 'call_recordings') await updateCheckedAt(trx, page, rows, 'checked_at')
   if (stream === 'analytics') {
     await updateCheckedAt(trx, page, rows, 'read_at')
-    for (const row of rows) if (stored.includes(firstKey(stream, row))) await replaceMetrics(trx, row)
+    for (const row of rows) if (stored.includes(String(row[firstKey]))) await replaceMetrics(trx, row)
   }
   if (childRead === undefined || !marksFactsOfParent(childRead)) await markFactsOfRows(trx, stream, stored)
-  if (seenRowsKey !== undefined)
-    await addToIdSet(
-      trx,
-      seenRowsKey,
-      rows.map((row) => firstKey(stream, row)),
-    )
+  if (seenRowsKey !== undefined) await addToIdSet(trx, seenRowsKey, textsOf(rows, firstKey))
   return { changed: stored.length, rejectedRows: [] }
-}
-
-function firstKey(stream: StreamName, row: EncodedRow): string {
-  return String(keyOf(stream, row)[0])
 }
 
 /** Stores the rows one by one, except those that the database rejects. */
@@ -178,10 +186,10 @@ async function storeSyncState(
   if (childRead !== undefined)
     await recordChildRead(trx, addRejectedRows(childRead, rejectedRows), requestedAt, hasChanges)
   for (const gap of page.gaps ?? []) await openGap(trx, gap)
-  await closeGaps(trx, stream, page.resolvedGapKeys ?? [])
+  if (page.resolvedGapKeys !== undefined) await closeGaps(trx, stream, page.resolvedGapKeys)
   if (childRead === undefined) for (const row of rejectedRows) await openGap(trx, ...gapForRow(page, row))
-  await recordBehaviours(trx, page.observations ?? [])
-  await writeCursors(trx, page.cursors ?? {})
+  if (page.observations !== undefined) await recordBehaviours(trx, page.observations)
+  if (page.cursors !== undefined) await writeCursors(trx, page.cursors)
 }
 
 function addRejectedRows(childRead: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {
@@ -193,7 +201,7 @@ function addRejectedRows(childRead: ChildReadResult, rejectedRows: readonly Reje
 /** A rejected row of a child list is a gap of its parent, which closes when the list has been read completely. */
 function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): [gap: Gap, dedupKey?: string] {
   const gap = { stream, from: null, to: null, reason: describeRejectedRow(row) }
-  const parent = isChildStream(stream) ? rows[0]?.columns[keyColumns(stream)[0] ?? ''] : undefined
+  const parent = isChildStream(stream) ? rows[0]?.columns[streamTables[stream].firstKey] : undefined
   if (typeof parent === 'string') return [gap, unlistedGapKey(parent)]
   return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
 }
@@ -205,12 +213,13 @@ async function updateCheckedAt(
   rows: readonly EncodedRow[],
   column: 'checked_at' | 'read_at',
 ) {
+  const { stored, key } = streamTables[stream]
   const latest = trx.clock() + clockToleranceSeconds * 1000
   for (const row of rows) {
     const at = row[column] ?? null
-    const isRow = keyColumns(stream).map((name) => sql`${sql.ref(name)} = ${row[name]}`)
+    const isRow = key.map((name) => sql`${sql.ref(name)} = ${row[name]}`)
     await sql`
-      update ${sql.table(storedTable(streamSpecs[stream].table))} set ${sql.ref(column)} = ${at}
+      update ${sql.table(stored)} set ${sql.ref(column)} = ${at}
       where project_id = ${trx.project} and ${sql.join(isRow, sql` and `)}
         and (asked_at <= ${requestedAt} or asked_at > ${latest})
         and ${sql.ref(column)} is distinct from ${trx.typed('time', at)}`.execute(trx.db)

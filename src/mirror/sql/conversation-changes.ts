@@ -5,9 +5,9 @@ import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { batchesOf, inList } from '../../warehouse/dialect.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { type EncodedRow, textOf } from './encode-rows.ts'
+import { type EncodedRow, textOf, textsOf } from './encode-rows.ts'
 import { addPendingChildren, markChildrenPending } from './pending-children.ts'
-import { addToIdSet } from './seen-rows.ts'
+import { addToIdSet, recheckSet } from './seen-rows.ts'
 
 /** Tracked columns that change with every new message, even one with an earlier time. */
 const messageColumns = ['last_message_at', 'last_message_sender_type'] as const
@@ -28,14 +28,9 @@ type StoredConversations = ReadonlyMap<string, Readonly<Record<string, string | 
 export async function readStoredConversations({ db, kind, project }: ProjectDb, rows: readonly EncodedRow[]) {
   const { rows: stored } = await sql<Record<string, string | null>>`
     select id, deleted_at, synced_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
-    where project_id = ${project} and id ${inList(kind, rows.map(idOf))}`.execute(db)
+    where project_id = ${project} and id ${inList(kind, textsOf(rows, 'id'))}`.execute(db)
   return new Map(stored.map((row) => [row.id ?? '', row]))
 }
-
-const idOf = (row: EncodedRow) => textOf(row, 'id') ?? ''
-
-/** Conversations to read again by id, because a list may have returned a stale copy of them. */
-export const recheckSet = 'conversations:check'
 
 /**
  * Records the history of the stored conversations, and marks children pending that may have new rows. Those that a list
@@ -54,7 +49,7 @@ export async function recordChanges(
   const changes = []
   const toRecheck: string[] = []
   for (const row of rows) {
-    const id = idOf(row)
+    const id = textOf(row, 'id') ?? ''
     const previous = before.get(id)
     const differs = (name: string) => (previous?.[name] ?? null) !== textOf(row, name)
     if (!stored.has(id)) {
@@ -70,8 +65,8 @@ export async function recordChanges(
         ...{ seen_at: toTimestamp(requestedAt), old_read_at: previous?.synced_at ?? null },
       })
   }
-  const visitors = new Set(withNewMessages.flatMap((row) => textOf(row, 'visitor_id') ?? []))
-  await addPendingChildren(trx, 'messages', withNewMessages.map(idOf), requestedAt)
+  const visitors = new Set(textsOf(withNewMessages, 'visitor_id'))
+  await addPendingChildren(trx, 'messages', textsOf(withNewMessages, 'id'), requestedAt)
   await markChildrenPending(trx, 'visitor_activity', [...visitors], requestedAt)
   // At most 800 parameters per statement.
   for (const batch of batchesOf(changes, 100)) await trx.db.insertInto('conversation_changes').values(batch).execute()

@@ -1,6 +1,6 @@
 /** Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it. */
 import { sql } from 'kysely'
-import { childStreamsOf, type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -8,7 +8,7 @@ import { describeMassDeletion, isMassDeletion, massDeletionGapKey, sufficientRow
 import { openGap, readGapReason } from './gaps.ts'
 import { addPendingChildren, removePendingChildren } from './pending-children.ts'
 import { markFactsOfParents } from './pending-facts.ts'
-import { keyColumns, storedTable } from './stream-tables.ts'
+import { streamTables } from './stream-tables.ts'
 import { readCursor, writeCursors } from './sync-state.ts'
 
 /** Deletions of this time count together, however many runs, webhooks and processes found them. */
@@ -32,11 +32,12 @@ export async function markDeleted(
   const doubt = isConfirmed ? null : await readGapReason(trx, stream, massDeletionGapKey)
   if (doubt !== null) return doubt
   if (isConfirmed) await writeCursors(trx, { [confirmedCursor(stream)]: String(at) })
-  const children = childStreamsOf(stream)
+  const { children } = streamTables[stream]
   for (const affected of [stream, ...children]) {
+    const { stored, firstKey } = streamTables[affected]
     await sql`
-      update ${sql.table(storedTable(streamSpecs[affected].table))} set deleted_at = ${toTimestamp(at)}, asked_at = ${at}
-      where project_id = ${trx.project} and ${sql.ref(keyColumns(affected)[0] ?? 'id')} = ${id}
+      update ${sql.table(stored)} set deleted_at = ${toTimestamp(at)}, asked_at = ${at}
+      where project_id = ${trx.project} and ${sql.ref(firstKey)} = ${id}
         and deleted_at is null`.execute(trx.db)
   }
   for (const child of children) await removePendingChildren(trx, child, id)
@@ -68,10 +69,11 @@ async function takeBackIfTooMany(trx: ProjectDb, stream: ListStreamName, at: Epo
 
 /** What was known of how far they had been read is gone, so they are read again. */
 async function restoreChildren(trx: ProjectDb, stream: ListStreamName, ids: readonly string[], at: EpochMs) {
-  for (const child of childStreamsOf(stream)) {
+  for (const child of streamTables[stream].children) {
+    const { stored, firstKey } = streamTables[child]
     await sql`
-      update ${sql.table(storedTable(streamSpecs[child].table))} set deleted_at = null
-      where project_id = ${trx.project} and ${sql.ref(keyColumns(child)[0] ?? 'id')} ${inList(trx.kind, ids)}
+      update ${sql.table(stored)} set deleted_at = null
+      where project_id = ${trx.project} and ${sql.ref(firstKey)} ${inList(trx.kind, ids)}
         and deleted_at is not null`.execute(trx.db)
     await addPendingChildren(trx, child, ids, at)
   }

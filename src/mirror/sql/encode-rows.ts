@@ -1,20 +1,18 @@
 /** The rows of a page as SQL parameters by column, encoded for the database: one row for each key. */
-import type { ColumnType } from '../../../schema/column-types.ts'
-import { columnTypeOf } from '../../../schema/column-types.ts'
+import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
-import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type Scalar, stringifyJson } from '../../values/json.ts'
-import { toTimestamp } from '../../values/time.ts'
+import { isNormalizedTime, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
+import { encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
-import { encodeValue, type SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
-import { insertedColumns, keyColumns, storedTable } from './stream-tables.ts'
+import { type InsertedColumn, streamTables } from './stream-tables.ts'
+
+export type SqlValue = string | number | bigint | null | boolean
 
 export type EncodedRow = Readonly<Record<string, SqlValue>>
-
-/** `path`: of the undocumented field that the column has. */
-export type InsertedColumn = { readonly name: string; readonly type: ColumnType; readonly path?: string }
 
 /** Rows whose key cannot be stored are in `rejectedRows`. `escaped`: how many strings are stored in another form. */
 export type EncodedPage = {
@@ -26,10 +24,7 @@ export type EncodedPage = {
 
 /** Of two rows with the same key, the last one wins. `fields`: the discovered fields of the stream. */
 export function encodePage(context: ProjectContext, page: MirrorCommit, fields: StreamFields): EncodedPage {
-  const columns: readonly InsertedColumn[] = [
-    ...insertedColumns(storedTable(streamSpecs[page.stream].table)),
-    ...fields.withColumn.map(({ column, type, path }) => ({ name: column, type: columnTypeOf(type), path })),
-  ]
+  const columns = [...streamTables[page.stream].columns, ...fields.columns]
   const byKey = new Map<string, EncodedRow>()
   const rejectedRows: RejectedRow[] = []
   let escaped = 0
@@ -54,7 +49,12 @@ export function encodePage(context: ProjectContext, page: MirrorCommit, fields: 
 
 /** The parts of a row's key, without `project_id`. */
 export function keyOf(stream: StreamName, row: EncodedRow): readonly SqlValue[] {
-  return keyColumns(stream).map((name) => row[name] ?? null)
+  return streamTables[stream].key.map((name) => row[name] ?? null)
+}
+
+/** A column's value in each row that has one. */
+export function textsOf(rows: readonly EncodedRow[], column: string): string[] {
+  return rows.flatMap((row) => textOf(row, column) ?? [])
 }
 
 /** A column's value. Texts and times are bound as the text that they are read as. */
@@ -64,7 +64,7 @@ export function textOf(row: EncodedRow, column: string): string | null {
 }
 
 function readValue(
-  { kind, project, currentRunId }: ProjectContext,
+  { kind, project, run }: ProjectContext,
   { stream, requestedAt }: MirrorCommit,
   { columns, extraFields, item, storedRaw }: MirrorRow,
   { name, path }: InsertedColumn,
@@ -74,7 +74,7 @@ function readValue(
     case 'project_id':
       return project
     case 'run_id':
-      return currentRunId()
+      return run.id
     case 'asked_at':
       return requestedAt
     case 'synced_at':
@@ -99,4 +99,86 @@ const maxKeyBytes = 800
 
 function isTooLong(part: SqlValue): boolean {
   return typeof part === 'string' && part.length > maxKeyBytes / 4 && Buffer.byteLength(part) > maxKeyBytes
+}
+
+type Value = NonNullable<SqlValue>
+
+/**
+ * A value of another type than the column's is converted, or becomes null; `raw` keeps the original. `onEscaped`: called if the database can store a string only in another form.
+ */
+export function encodeValue(
+  kind: DatabaseKind,
+  type: ColumnType,
+  value: Scalar | undefined,
+  onEscaped: () => void = () => {},
+): SqlValue {
+  if (value === null || value === undefined) return null
+  switch (type) {
+    case 'key':
+    case 'text':
+    case 'uuid':
+    case 'json': {
+      const text = String(value)
+      const stored = type === 'json' ? encodeJson(kind, text) : encodeText(kind, text)
+      if (stored !== text) onEscaped()
+      return stored
+    }
+    case 'integer':
+    case 'int32':
+      return toInteger(value)
+    case 'number':
+      return toNumber(value)
+    case 'boolean':
+      return toBoolean(kind, value)
+    case 'time':
+    case 'utc_time':
+      return toTime(value)
+    case 'date':
+    case 'local_date':
+      return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : null
+  }
+}
+
+/** Whether it fits into 64 bits, as both databases' integers have. */
+export function isInt64(value: bigint): boolean {
+  return BigInt.asIntN(64, value) === value
+}
+
+function toInteger(value: Value): SqlValue {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) return value
+    return Number.isInteger(value) && isInt64(BigInt(value)) ? BigInt(value) : null
+  }
+  if (typeof value === 'boolean' || (typeof value === 'string' && !/^-?\d{1,19}$/.test(value))) return null
+  const integer = BigInt(value)
+  return isInt64(integer) ? integer : null
+}
+
+function toNumber(value: Value): SqlValue {
+  if (typeof value === 'boolean' || (typeof value === 'string' && value.trim() === '')) return null
+  const number = Number(value)
+  return Number.isFinite(number) ? number : null
+}
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+])
+
+function toBoolean(kind: DatabaseKind, value: Value): SqlValue {
+  const known = booleans.get(String(value)) ?? null
+  return kind === 'sqlite' && known !== null ? Number(known) : known
+}
+
+/** The times that both databases can store and RFC 3339 can express. */
+const [minTime, maxTime] = [parseTime('0001-01-01T00:00:00Z') ?? 0, parseTime('9999-12-31T23:59:59Z') ?? 0]
+
+/** Null: not a time, or one that the databases do not store. */
+export function toTime(value: Value): SqlValue {
+  if (typeof value !== 'string') return null
+  if (isNormalizedTime(value)) return value
+  const at = parseTime(value)
+  return at === undefined || at < minTime || at > maxTime ? null : rfc3339(at)
 }

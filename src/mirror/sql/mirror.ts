@@ -3,14 +3,12 @@ import type { EpochMs } from '../../values/time.ts'
 import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
-import type { MirrorCommit, StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
+import type { StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
 import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
-import { recheckSet } from './conversation-changes.ts'
 import { markDeleted } from './deletion.ts'
-import { backfillColumns } from './discovered-columns/backfill-columns.ts'
-import { createDiscoveredFields } from './discovered-columns/discovered-fields.ts'
-import { type ShowColumns, showColumnsWith } from './discovered-columns/widen-column.ts'
+import { completeColumns } from './discovered-columns/backfill-columns.ts'
+import { createDiscoveredFields, type DiscoveryOptions } from './discovered-columns/discovered-fields.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
 import {
   correctFutureDueTimes,
@@ -38,6 +36,7 @@ import {
   listIdSet,
   listUnseenIds,
   listUnseenRows,
+  recheckSet,
   removeFromIdSet,
 } from './seen-rows.ts'
 import { finishRun, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
@@ -97,13 +96,12 @@ export type Mirror = ReturnType<typeof createMirror>
 export function createMirror(
   projectDb: ProjectDb,
   { schema = 'discover', lockToken, clock = Date.now }: MirrorOptions,
-  showDiscoveredColumns: ShowColumns,
+  showDiscovered: DiscoveryOptions['showDiscovered'],
 ) {
   const { db, kind, project, retry } = projectDb
-  let runId: string | null = null
-  const showColumns = showColumnsWith(showDiscoveredColumns)
-  const fields = createDiscoveredFields({ db, kind, project, schema, showColumns })
-  const context: ProjectContext = { ...projectDb, clock, fields, currentRunId: () => runId }
+  const fields = createDiscoveredFields({ db, kind, project, schema, showDiscovered })
+  const run: ProjectContext['run'] = { id: null }
+  const context: ProjectContext = { ...projectDb, clock, fields, run }
   let lastWrite: Promise<unknown> = Promise.resolve()
   /** Starts each write when the one before has ended, whether it succeeded or failed: each is short, and none waits for a lock. */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {
@@ -115,28 +113,19 @@ export function createMirror(
     name,
     (...args: never[]) => runSerially(() => inTransaction(context, (trx) => write(trx, ...args))),
   ])
-  const commit = createPageCommitter(context, runSerially)
   const statistics = createStatisticsUpdater(db, kind)
   const mirror = {
     ...ofProject(context, reads),
     ...(Object.fromEntries(inTransactions) as OfProject<typeof writes>),
-    commit: async (page: MirrorCommit) => {
-      const committed = await commit(page)
-      if (committed.changed > 0) await statistics.rowsStored(committed.changed)
-      return committed
-    },
+    commit: createPageCommitter(context, runSerially, statistics.rowsStored),
     startRun: async (mode: SyncMode, now: EpochMs) => {
       fields.invalidate()
-      runId = await startRun(context, mode, now, lockToken)
-      // What is filled from `raw` may show values that need a still wider column: at most twice, to a number and to text.
-      for (let round = 0; schema === 'discover' && round < 3; round++) {
-        const hasWidened = await fields.widenRemembered(now)
-        if (round === 0 || hasWidened) await backfillColumns(context)
-        else break
-      }
+      const id = await startRun(context, mode, now, lockToken)
+      run.id = id
+      if (schema === 'discover') await completeColumns(context, now)
       const until = performance.now() + maxRewriteMs
       await rewriteRaw(db, kind, { isOver: () => performance.now() > until })
-      return runId
+      return id
     },
     finishRun: async (id: string, outcome: SyncOutcome, reports: readonly StreamReport[], now: EpochMs) => {
       await finishRun(context, id, outcome, reports, now)

@@ -9,8 +9,8 @@ import type { DiscoveredFields } from './discovered-columns/discovered-fields.ts
 
 export type ProjectContext = ProjectDb & {
   readonly fields: DiscoveredFields
-  /** The sync run that stores rows now; null outside of a run. */
-  readonly currentRunId: () => string | null
+  /** The sync run that stores rows now; null outside of a run. Mutable. */
+  readonly run: { id: string | null }
 }
 
 /**

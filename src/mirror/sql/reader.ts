@@ -2,7 +2,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { withoutNullability } from '../../../schema/column-types.ts'
-import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import {
   isListStream,
   isPagedStream,
@@ -19,8 +18,8 @@ import { inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { RowKey } from '../core/mirror.ts'
-import { byIdentity, lowered } from './stored-ids.ts'
-import { keyColumns } from './stream-tables.ts'
+import { fromRowsWithIds } from './stored-ids.ts'
+import { streamTables } from './stream-tables.ts'
 
 /** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
 export async function readRows(
@@ -31,8 +30,8 @@ export async function readRows(
   parent: string | null = null,
 ): Promise<{ key: RowKey; raw: string }[]> {
   const { db, kind, project } = context
-  const columns = keyColumns(stream)
-  const within = parent === null ? sql`` : sql`and ${sql.ref(columns[0] ?? 'id')} = ${parent}`
+  const { key: columns, firstKey } = streamTables[stream]
+  const within = parent === null ? sql`` : sql`and ${sql.ref(firstKey)} = ${parent}`
   const where = sql`project_id = ${project} ${notDeleted(stream)} ${within}`
   const rows = await readRowsAfterKey(db, kind, { table: streamSpecs[stream].table, columns, where, after, limit })
   return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
@@ -66,14 +65,14 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 }
 
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
-export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
-  const id = sql.ref(keyColumns(stream)[0] ?? 'id')
-  const [index, isAsked] = isListStream(stream)
-    ? [byIdentity(kind, stream), sql`lower(${id}) ${inList(kind, lowered(ids))}`]
-    : [sql``, sql`${id} ${inList(kind, ids)}`]
+export async function readRawById(context: ProjectDb, stream: StreamName, ids: readonly string[]) {
+  const { db, kind, project } = context
+  const id = sql.ref(streamTables[stream].firstKey)
+  const from = isListStream(stream)
+    ? fromRowsWithIds(context, stream, ids)
+    : sql`from ${sql.table(streamSpecs[stream].table)} where project_id = ${project} and ${id} ${inList(kind, ids)}`
   const { rows } = await sql<{ id: string; raw: string }>`
-    select ${id} as id, cast(raw as text) as raw from ${sql.table(streamSpecs[stream].table)} ${index}
-    where project_id = ${project} ${notDeleted(stream)} and ${isAsked}`.execute(db)
+    select ${id} as id, cast(raw as text) as raw ${from} ${notDeleted(stream)}`.execute(db)
   const stored = new Map(rows.map((row) => [idIdentity(row.id), decodeJson(kind, row.raw)]))
   return new Map(
     ids.flatMap((asked) => {
@@ -91,7 +90,7 @@ export async function readErased({ db, kind, project }: ProjectDb, ids: readonly
 }
 
 function notDeleted(stream: StreamName) {
-  return hasDeletedAt(streamSpecs[stream].table) ? sql`and deleted_at is null` : sql``
+  return streamTables[stream].hasDeletedAt ? sql`and deleted_at is null` : sql``
 }
 
 /** The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer. */

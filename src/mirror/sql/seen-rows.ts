@@ -6,6 +6,9 @@ import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
+/** Conversations to read again by id, because a list may have returned a stale copy of them. */
+export const recheckSet = 'conversations:check'
+
 type Scope = 'all' | 'open'
 
 export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {

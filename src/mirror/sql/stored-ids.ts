@@ -4,46 +4,50 @@
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { isListStream, type ListStreamName, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { idIdentity } from '../../service/core/path-segment.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { EncodedRow } from './encode-rows.ts'
+import { type EncodedRow, textsOf } from './encode-rows.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 
-/** Without statistics, SQLite would take the index of the key, of which only the project helps. */
-export function byIdentity(kind: DatabaseKind, stream: ListStreamName) {
-  return usingIndex(kind, `${streamSpecs[stream].table}_by_identity`)
+/**
+ * `from … where …` for the rows of a list with these ids, whatever the case of their letters. Both databases compare ids in
+ * lower case, which is more than their identity where they are no UUIDs.
+ */
+export function fromRowsWithIds(
+  { kind, project }: Pick<ProjectDb, 'kind' | 'project'>,
+  stream: ListStreamName,
+  ids: readonly string[],
+) {
+  const { table } = streamSpecs[stream]
+  const lowered = [...new Set(ids.map((id) => id.toLowerCase()))]
+  return sql`from ${sql.table(table)} ${usingIndex(kind, `${table}_by_identity`)}
+    where project_id = ${project} and lower(id) ${inList(kind, lowered)}`
 }
 
+/** Without statistics, SQLite would take the index of the key, of which only the project helps. */
 function usingIndex(kind: DatabaseKind, index: string) {
   return kind === 'sqlite' ? sql`indexed by ${sql.ref(index)}` : sql``
 }
 
-/** Both databases compare ids in lower case, which is more than their identity where they are no UUIDs. */
-export function lowered(ids: readonly string[]): readonly string[] {
-  return [...new Set(ids.map((id) => id.toLowerCase()))]
-}
-
 /** The rows of a page with their ids, and those of visitors that they name, as they are stored; one row for each id. */
-export async function withStoredIds(trx: ProjectDb, stream: StreamName, rows: readonly EncodedRow[]) {
-  if (!isListStream(stream)) return rows
+export async function withStoredIds(trx: ProjectDb, stream: ListStreamName, rows: readonly EncodedRow[]) {
   const mapped = await mapColumn(trx, stream, rows, 'id')
-  if (stream === 'visitors') await respellVisitors(trx, texts(mapped, 'id'))
+  if (stream === 'visitors') await respellVisitors(trx, textsOf(mapped, 'id'))
   const all = stream === 'conversations' ? await mapColumn(trx, 'visitors', mapped, 'visitor_id') : mapped
   return [...new Map(all.map((row) => [row.id, row])).values()]
 }
 
 async function mapColumn(
-  { db, kind, project }: ProjectDb,
+  context: ProjectDb,
   stream: ListStreamName,
   rows: readonly EncodedRow[],
   column: string,
 ): Promise<readonly EncodedRow[]> {
-  const ids = texts(rows, column)
+  const ids = textsOf(rows, column)
   const { rows: stored } = await sql<{ id: string }>`
-    select id from ${sql.table(streamSpecs[stream].table)} ${byIdentity(kind, stream)}
-    where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`.execute(db)
+    select id ${fromRowsWithIds(context, stream, ids)}`.execute(context.db)
   const spellings = new Map(stored.map(({ id }) => [idIdentity(id), id]))
   for (const id of ids) if (!spellings.has(idIdentity(id))) spellings.set(idIdentity(id), id)
   return rows.map((row) => {
@@ -69,8 +73,4 @@ async function respellVisitors(trx: ProjectDb, ids: readonly string[]) {
     await sql`update conversations set visitor_id = ${own} where project_id = ${project} and id = ${id}`.execute(db)
     await markFactsOfRows(trx, 'conversations', [id])
   }
-}
-
-function texts(rows: readonly EncodedRow[], column: string): string[] {
-  return rows.map((row) => row[column]).filter((value) => typeof value === 'string')
 }

@@ -1,7 +1,14 @@
-/** The columns of a stream's table: its key, and those that a page fills. */
+/** The tables of the streams: what storing and finding their rows needs to know, made once, as every page asks for it. */
 import { type ColumnType, withoutNullability } from '../../../schema/column-types.ts'
-import { mirrorTables } from '../../../schema/mirror-tables.ts'
-import { type MirroredTable, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { hasDeletedAt, mirrorTables } from '../../../schema/mirror-tables.ts'
+import {
+  type ChildStreamName,
+  childStreamsOf,
+  type MirroredTable,
+  type StreamName,
+  streamNames,
+  streamSpecs,
+} from '../../../schema/stream-specs.ts'
 
 type Specs = typeof streamSpecs
 type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
@@ -13,33 +20,50 @@ type Fitting<S extends Specs[StreamName]> = {
 /** Every stream's table exists, and has the columns that the stream needs. */
 const specs = streamSpecs satisfies { [N in StreamName]: Fitting<Specs[N]> }
 
-/** The key of a stream's rows within a project. In a child stream, it begins with the parent's id. */
-export function keyColumns(stream: StreamName): readonly string[] {
-  return mirrorTables[specs[stream].table].key.filter((name) => name !== 'project_id')
+/** Tables that rows are written to. */
+type StoredTable = Exclude<MirroredTable, 'messages'> | 'message_rows'
+
+/** `path`: of the undocumented field that the column has. */
+export type InsertedColumn = { readonly name: string; readonly type: ColumnType; readonly path?: string }
+
+export type StreamTable = {
+  /** The table that stores what is read from the stream's table, which may be a view of it. */
+  readonly stored: StoredTable
+  /** The key of the rows within a project. In a child stream, it begins with the parent's id. */
+  readonly key: readonly string[]
+  /** The first part of the key. */
+  readonly firstKey: string
+  /** The columns that storing a row writes, the common ones first. */
+  readonly columns: readonly InsertedColumn[]
+  readonly hasDeletedAt: boolean
+  /** A column that shows that a row is older than the stored one although it was requested later; null = none. */
+  readonly newerBy: string | null
+  readonly children: readonly ChildStreamName[]
 }
+
+/** Set by the warehouse itself, not when the row is stored. */
+const warehouseOnlyColumns = ['deleted_at', 'messages_complete']
+
+function describeTable(stream: StreamName): StreamTable {
+  const spec = specs[stream]
+  const stored = spec.table === 'messages' ? 'message_rows' : spec.table
+  const key = mirrorTables[spec.table].key.filter((name) => name !== 'project_id')
+  const columns = Object.entries(mirrorTables[stored].columns)
+    .filter(([name]) => !warehouseOnlyColumns.includes(name))
+    .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
+  const newerBy = 'newerBy' in spec ? spec.newerBy : null
+  const children = childStreamsOf(stream)
+  return { stored, key, firstKey: key[0] ?? 'id', columns, hasDeletedAt: hasDeletedAt(stored), newerBy, children }
+}
+
+export const streamTables = Object.fromEntries(
+  streamNames.map((stream) => [stream, describeTable(stream)]),
+) as Readonly<Record<StreamName, StreamTable>>
 
 /** Parts of a key that are made from the row: they differ if the service orders its fields in another way. */
 const madeColumns = ['entry_hash', 'ordinal']
 
 /** The parts of the key that are not in the row itself. */
 export function identityColumns(stream: StreamName): readonly string[] {
-  return keyColumns(stream).filter((name) => !madeColumns.includes(name))
-}
-
-/** Tables that rows are written to. */
-export type StoredTable = Exclude<MirroredTable, 'messages'> | 'message_rows'
-
-/** The table that stores what is read from this one, which may be a view of it. */
-export function storedTable(table: MirroredTable): StoredTable {
-  return table === 'messages' ? 'message_rows' : table
-}
-
-/** Set by the warehouse itself, not when the row is stored. */
-const warehouseOnlyColumns = ['deleted_at', 'messages_complete']
-
-/** The columns that storing a row writes, the common ones first. */
-export function insertedColumns(table: StoredTable): readonly { readonly name: string; readonly type: ColumnType }[] {
-  return Object.entries(mirrorTables[table].columns)
-    .filter(([name]) => !warehouseOnlyColumns.includes(name))
-    .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
+  return streamTables[stream].key.filter((name) => !madeColumns.includes(name))
 }

@@ -101,8 +101,7 @@ export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number>
 
 /** Adds to the run's count of strings that had to be escaped for the database. */
 export async function addEscapedCount(trx: ProjectContext, count: number): Promise<void> {
-  if (count === 0) return
   await sql`
     update sync_runs set strings_escaped = strings_escaped + ${count}
-    where project_id = ${trx.project} and id = ${trx.currentRunId()}`.execute(trx.db)
+    where project_id = ${trx.project} and id = ${trx.run.id}`.execute(trx.db)
 }

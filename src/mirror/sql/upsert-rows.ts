@@ -1,14 +1,13 @@
 /** Upserts the rows of a page. An unchanged row is not written again, and an older copy never replaces a newer one. */
 import { sql } from 'kysely'
-import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
-import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import type { StreamName } from '../../../schema/stream-specs.ts'
 import { tables } from '../../../schema/tables.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
 import { arrayInsert, batchesOf, rowsPerArrayInsert, rowsPerStatement } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { messageFields } from '../core/message-fields.ts'
-import type { EncodedRow, InsertedColumn } from './encode-rows.ts'
-import { keyColumns, type StoredTable, storedTable } from './stream-tables.ts'
+import type { EncodedRow } from './encode-rows.ts'
+import { type InsertedColumn, type StreamTable, streamTables } from './stream-tables.ts'
 
 type Upsert = {
   readonly stream: StreamName
@@ -23,47 +22,50 @@ export async function upsertRows(
   { stream, columns, isAuthoritative }: Upsert,
   rows: readonly EncodedRow[],
 ): Promise<string[]> {
-  const table = storedTable(streamSpecs[stream].table)
-  const key: readonly string[] = tables[table].key
+  const { firstKey, ...table } = streamTables[stream]
+  const key: readonly string[] = tables[table.stored].key
   const names = columns.map(({ name }) => name)
   // No row has `deleted_at`, so its excluded value is null: a row that the service returned exists.
-  const updated = [...names.filter((name) => !key.includes(name)), ...(hasDeletedAt(table) ? ['deleted_at'] : [])]
-  const newerBy = isListStream(stream) && !isAuthoritative ? streamSpecs[stream].newerBy : null
+  const updated = [...names.filter((name) => !key.includes(name)), ...(table.hasDeletedAt ? ['deleted_at'] : [])]
   const onConflict = sql`
     on conflict (${sql.join(key.map((name) => sql.ref(name)))}) do update
     set ${sql.join(updated.map((name) => sql`${sql.ref(name)} = ${excluded(name)}`))}
-    where ${isDifferent(table)} and ${isNewer(table, newerBy, clock() + clockToleranceSeconds * 1000)}
-    returning ${sql.ref(keyColumns(stream)[0] ?? 'id')} as id`
+    where ${isDifferent(table)} and ${isNewer(table, isAuthoritative, clock() + clockToleranceSeconds * 1000)}
+    returning ${sql.ref(firstKey)} as id`
   const stored: string[] = []
   for (const batch of batchesOf(rows, kind === 'sqlite' ? rowsPerStatement[0] : rowsPerArrayInsert)) {
     const valuesOf = (name: string) => batch.map((row) => row[name] ?? null)
-    const insert = kind === 'sqlite' ? rowInsert(table, names, batch) : arrayInsert(table, columns, project, valuesOf)
+    const insert =
+      kind === 'sqlite' ? rowInsert(table.stored, names, batch) : arrayInsert(table.stored, columns, project, valuesOf)
     const result = await sql<{ id: string }>`${insert} ${onConflict}`.execute(db)
     for (const { id } of result.rows) stored.push(id)
   }
   return stored
 }
 
-function rowInsert(table: StoredTable, names: readonly string[], rows: readonly EncodedRow[]) {
+function rowInsert(table: StreamTable['stored'], names: readonly string[], rows: readonly EncodedRow[]) {
   const values = rows.map((row) => sql`(${sql.join(names.map((name) => row[name] ?? null))})`)
   return sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))}) values ${sql.join(values)}`
 }
 
 const excluded = (name: string) => sql.ref(`excluded.${name}`)
 
-function isDifferent(table: StoredTable) {
+function isDifferent({ stored: table, hasDeletedAt }: Pick<StreamTable, 'stored' | 'hasDeletedAt'>) {
   const documented = table === 'message_rows' ? Object.values(messageFields).map(([column]) => column) : []
   const compared = ['raw', ...documented.filter((name) => !tables[table].key.some((part) => part === name))]
   const conditions = compared.map((name) => sql`${excluded(name)} is distinct from ${sql.ref(`${table}.${name}`)}`)
-  if (hasDeletedAt(table)) conditions.push(sql`${sql.ref(`${table}.deleted_at`)} is not null`)
+  if (hasDeletedAt) conditions.push(sql`${sql.ref(`${table}.deleted_at`)} is not null`)
   return sql`(${sql.join(conditions, sql` or `)})`
 }
 
-/** `newerBy`: a column that shows that a row is older than the stored one although it was requested later; null = none. */
-function isNewer(table: StoredTable, newerBy: string | null, latestPossible: number) {
+function isNewer(
+  { stored: table, newerBy }: Pick<StreamTable, 'stored' | 'newerBy'>,
+  isAuthoritative: boolean,
+  latestPossible: number,
+) {
   const stored = (name: string) => sql.ref(`${table}.${name}`)
   // A row that was requested in the future was stored while a clock was wrong, so its time orders nothing.
   const isRequestedLater = sql`(excluded.asked_at >= ${stored('asked_at')} or ${stored('asked_at')} > ${latestPossible})`
-  if (newerBy === null) return isRequestedLater
+  if (newerBy === null || isAuthoritative) return isRequestedLater
   return sql`${isRequestedLater} and (${stored(newerBy)} is null or ${excluded(newerBy)} >= ${stored(newerBy)})`
 }

@@ -1,7 +1,7 @@
 /** Webhook deliveries: each is stored once, stays pending until it has been processed, and is deleted later. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { listStreamNames } from '../../../schema/stream-specs.ts'
 import { idIdentity } from '../../service/core/path-segment.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
@@ -9,7 +9,7 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { MirroredRow } from '../core/webhook-reference.ts'
-import { byIdentity, lowered } from './stored-ids.ts'
+import { fromRowsWithIds } from './stored-ids.ts'
 
 /** `id`: hash of the body's bytes. `body`: as text. `attempts`: including this one. */
 export type WebhookDelivery = { readonly id: string; readonly body: string; readonly attempts: number }
@@ -102,8 +102,8 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
     /** The mirrored rows with these ids, by the identity of their ids; unknown ids are missing. */
     locateRows: async (project: ProjectId, ids: readonly string[]): Promise<ReadonlyMap<string, MirroredRow>> => {
       const parts = listStreamNames.map(
-        (stream) => sql`select id, cast(${stream} as text) as "table" from ${sql.table(streamSpecs[stream].table)}
-          ${byIdentity(kind, stream)} where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`,
+        (stream) =>
+          sql`select id, cast(${stream} as text) as "table" ${fromRowsWithIds({ kind, project }, stream, ids)}`,
       )
       const { rows } = await sql<MirroredRow>`${sql.join(parts, sql` union all `)}`.execute(db)
       return new Map(rows.map((row) => [idIdentity(row.id), row]))

@@ -5,22 +5,22 @@ import { isChildStream, type ListStreamName, listStreamNames, type StreamName } 
 import { pathSegment } from '../../service/core/path-segment.ts'
 import { asJsonObject, type Json, type JsonObject, type Scalar } from '../../values/json.ts'
 import { daySeconds, hourSeconds, minuteSeconds, parseTime, rfc3339, type Seconds } from '../../values/time.ts'
-import { activityKey, contentHash, entryId, findKey, occurredAt, timesIn } from '../core/item-fields.ts'
-import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
-import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import {
-  type ChildListStream,
-  type ChildObjectStream,
-  type DailyStream,
+  activityKey,
+  contentHash,
   type DocumentedFields,
+  entryId,
+  findKey,
   itemIdentity,
-  type ListStream,
+  occurredAt,
   occurredAtFields,
   parseItems,
-  type SnapshotStream,
-  type Stream,
+  timesIn,
   toRow,
-} from './stream.ts'
+} from '../core/item-fields.ts'
+import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
+import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
+import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, SnapshotStream, Stream } from './stream.ts'
 
 /** Recording metadata, one request per call. A recording can appear long after its call. */
 const recordingFields: DocumentedFields = { callId: ['call_id', 'text'], hasRecording: ['has_recording', 'boolean'] }

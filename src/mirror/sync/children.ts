@@ -19,6 +19,7 @@ import { allTime, parsePendingRanges } from '../core/pagination/pending-ranges.t
 import { calls, listStreams } from '../streams/all-streams.ts'
 import type { ChildObjectStream } from '../streams/stream.ts'
 import { mapConcurrently, throwIfSliceOver } from './concurrency.ts'
+import { commitWithoutRows } from './pages.ts'
 import { markRowDeleted } from './rows-by-id.ts'
 import type { SyncRun } from './run.ts'
 
@@ -193,12 +194,12 @@ function serialize(check: (call: string) => Promise<boolean>): (call: string) =>
 
 /** A 404 means only that there is no recording if the call itself exists. Checked once for all calls. */
 async function confirmNoRecording(run: SyncRun, call: string): Promise<boolean> {
-  if ((await run.mirror.readBehaviours()).has(noRecordingBehaviour)) return true
+  if (run.behaviours.has(noRecordingBehaviour)) return true
   try {
-    const { requestId, requestedAt } = await run.get(calls.rowPath(run.projectId, call), {}, 'fresh')
+    const { requestId } = await run.get(calls.rowPath(run.projectId, call), {}, 'fresh')
     const evidence = `call ${call} exists and its recording was answered 404, request ${requestId ?? 'without id'}`
     const observations = [{ name: noRecordingBehaviour, value: 'answered 404', evidence }]
-    await run.mirror.commit({ stream: 'call_recordings', rows: [], requestedAt, observations })
+    await commitWithoutRows(run, 'call_recordings', { observations })
     return true
   } catch (error) {
     if (isNotFound(error)) return false

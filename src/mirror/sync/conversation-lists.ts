@@ -21,8 +21,8 @@ type ListPart = { readonly list: ListEndpoint; readonly suffix: string }
 
 export const partSuffixes = [':handled', ':open'] as const
 
-export async function listParts(run: SyncRun, stream: ListStream): Promise<readonly ListPart[]> {
-  const isHidden = stream.name === 'conversations' && (await readHidden(run)) === hiddenValues.notAll
+export function listParts(run: SyncRun, stream: ListStream): readonly ListPart[] {
+  const isHidden = stream.name === 'conversations' && readHidden(run) === hiddenValues.notAll
   if (!isHidden) return [{ list: stream.list(run.projectId), suffix: '' }]
   return [true, false].map((handled) => ({
     list: listByFlag(run, stream, handled),
@@ -34,20 +34,21 @@ function listByFlag(run: SyncRun, stream: ListStream, handled: boolean): ListEnd
   return { ...stream.list(run.projectId), query: { handled }, partitions: [] }
 }
 
-async function readHidden(run: SyncRun): Promise<string | undefined> {
-  return (await run.mirror.readBehaviours()).get(hiddenBehaviour)
+function readHidden({ behaviours }: SyncRun): string | undefined {
+  return behaviours.get(hiddenBehaviour)
 }
 
 const hidden = (value: string, evidence: string): ServiceBehaviour => ({ name: hiddenBehaviour, value, evidence })
 
 /** Committed with a page of the list without `handled`: a handled conversation on it shows that it does not hide those. */
-export async function observeHandled(
+export function observeHandled(
   run: SyncRun,
   { name, query }: ListEndpoint,
   rows: readonly MirrorRow[],
-): Promise<readonly ServiceBehaviour[]> {
-  const shown = rows.find(({ columns }) => name === 'conversations' && columns.handled_at != null)
-  if (shown === undefined || query.handled !== undefined || (await readHidden(run)) !== undefined) return []
+): readonly ServiceBehaviour[] {
+  if (name !== 'conversations' || query.handled !== undefined || readHidden(run) !== undefined) return []
+  const shown = rows.find(({ columns }) => columns.handled_at != null)
+  if (shown === undefined) return []
   return [hidden(hiddenValues.showsHandled, `the list without it shows the handled conversation ${shown.columns.id}`)]
 }
 
@@ -59,7 +60,7 @@ const aPage = { ranges: [allTime], priority: 'fresh' } as const
  * may have looked like hidden ones.
  */
 export async function retryHidden(run: SyncRun, stream: ListStream): Promise<void> {
-  if (stream.name !== 'conversations' || (await readHidden(run)) !== hiddenValues.notAll) return
+  if (stream.name !== 'conversations' || readHidden(run) !== hiddenValues.notAll) return
   const list = stream.list(run.projectId)
   for await (const batch of readPages(run, { stream: stream.name, list, ...aPage })) {
     const parsed = stream.parseRows(batch.items, run.projectId)
@@ -81,7 +82,7 @@ type ShownBefore = { readonly seenRowsKey: string | null; readonly isFirst: bool
  */
 export async function findHiddenConversations(run: SyncRun, stream: ListStream, shown: ShownBefore): Promise<boolean> {
   const { seenRowsKey, isFirst } = shown
-  const known = await readHidden(run)
+  const known = readHidden(run)
   if (known === hiddenValues.notAll || (seenRowsKey === null && known === hiddenValues.all)) return false
   if (await showsHidden(run, stream, seenRowsKey, true)) return true
   // Later syncs read the list of open conversations anyway.
@@ -106,7 +107,7 @@ async function showsHidden(run: SyncRun, stream: ListStream, seenRowsKey: string
     const ids = parsed.rows.map(({ columns }) => String(columns.id))
     const unseen = await run.mirror.listUnseenIds(stream.name, seenRowsKey, ids)
     // One that has only just been created may be missing, too, but not most of a page, or the only ones that are handled.
-    const isUnlike = handled && (await readHidden(run)) === undefined
+    const isUnlike = handled && readHidden(run) === undefined
     const isHidden = unseen.length > (isUnlike ? 0 : ids.length / 2)
     const evidence = `${unseen.length} of ${ids.length} conversations with handled=${handled} were missing without it`
     const observations = isHidden ? [hidden(hiddenValues.notAll, evidence)] : []
@@ -132,7 +133,7 @@ const incompleteReason =
  */
 export async function readOpenConversations(run: SyncRun, stream: ListStream): Promise<void> {
   await readOpenList(run, stream)
-  const isKnown = (await run.mirror.readBehaviours()).get(filterBehaviour) === unreliable
+  const isKnown = run.behaviours.get(filterBehaviour) === unreliable
   if (isKnown || (await findUnlistedOpen(run, stream))) {
     const evidence = `${minEvidence} open conversations were twice missing from the list with handled=false`
     await commitWithoutRows(run, stream.name, {
@@ -146,7 +147,7 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
 
 /** A reconcile forgets that the filter was unreliable, so that the next sync tries it again. */
 export async function retryOpenFilter(run: SyncRun): Promise<void> {
-  if ((await run.mirror.readBehaviours()).get(filterBehaviour) !== unreliable) return
+  if (run.behaviours.get(filterBehaviour) !== unreliable) return
   const observations = [{ name: filterBehaviour, value: 'to be tried again', evidence: 'a reconcile read all flags' }]
   await commitWithoutRows(run, 'conversations', { observations })
 }

@@ -66,7 +66,7 @@ async function extendToStartDate(run: SyncRun, stream: ListStream): Promise<void
 
 /** Reads what moved since the cursor of the list, or of each of its parts. */
 async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
-  for (const { list, suffix } of await listParts(run, stream)) {
+  for (const { list, suffix } of listParts(run, stream)) {
     const cursorName = `${stream.name}${suffix}`
     const stored = await run.mirror.readCursor(cursorName)
     const start = streamRange(run, stream.name)
@@ -95,7 +95,7 @@ const hiddenMessagesReason =
  */
 async function isRelistedWhole(run: SyncRun, stream: ListStream, list: ListEndpoint): Promise<boolean> {
   if (stream.name !== 'conversations') return false
-  const { order } = decodeProfile(list, await run.mirror.readBehaviours())
+  const { order } = decodeProfile(list, run.behaviours)
   if (!order?.fields.includes('createdAt')) return false
   const isHidden = order.fields.length === 1
   const { living } = await run.mirror.countUnseenRows('conversations', '', 'all')
@@ -118,12 +118,12 @@ async function isRelistedWhole(run: SyncRun, stream: ListStream, list: ListEndpo
 async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   const seenRowsKey = `${stream.name}:whole`
   const since = await wholeListStart(run, stream)
-  for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+  for (const { list, suffix } of listParts(run, stream)) await readWholePart(run, stream, list, suffix)
   noticeRequiredBounds(run, stream)
   if (stream.name === 'conversations') {
     // Found only now: the parts are read as well, and the list is then known to be shown in parts.
     if (await findHiddenConversations(run, stream, { seenRowsKey, isFirst: false }))
-      for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+      for (const { list, suffix } of listParts(run, stream)) await readWholePart(run, stream, list, suffix)
     await retryOpenFilter(run)
   }
   await run.mirror.resolveGaps(stream.name, since)
@@ -200,7 +200,7 @@ async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): P
     const cursor = formatPendingRanges(batch.pendingRanges)
     const parsed = stream.parseRows(batch.items, run.projectId)
     await commitPage(run, stream.name, batch, parsed, {
-      observations: await observeHandled(run, list, parsed.rows),
+      observations: observeHandled(run, list, parsed.rows),
       cursors: (batch.isComplete ? endCursors?.(cursor) : undefined) ?? { [cursorName]: cursor },
       gaps: toGaps(stream.name, batch),
       ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),

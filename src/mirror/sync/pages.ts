@@ -1,11 +1,12 @@
 /** Reads a list page by page: the requests of a reading, each response with what to commit, and how a sync stores it. */
 import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
-import { isListStream, type StreamName } from '../../../schema/stream-specs.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { ApiError, throwIfAborted } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, Priority, QueryParams } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
 import { asJsonObject, type Json } from '../../values/json.ts'
 import { rfc3339 } from '../../values/time.ts'
+import type { ParsedRows } from '../core/item-fields.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
 import { findFutureDated, type ScanPage } from '../core/pagination/page-evidence.ts'
 import { type RangesToRead, readRanges } from '../core/pagination/pagination.ts'
@@ -26,7 +27,6 @@ import {
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { MissedRange, PageRequest, Progress, RefusedParameter } from '../core/pagination/reading-state.ts'
 import { fillMissingTimes, type RowTimes } from '../core/pagination/sort-order.ts'
-import type { ParsedRows } from '../streams/stream.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
 type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
@@ -39,14 +39,14 @@ type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
 export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<PageBatch> {
   const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, scan)
-  const isList = isListStream(stream)
+  const isList = streamSpecs[stream].kind === 'list'
   // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
   const ifNotKnown = isList ? null : true
-  const isHasMoreReliableIfEmpty = (await isHasMoreUnreliable(run)) ? false : ifNotKnown
+  const isHasMoreReliableIfEmpty = isHasMoreUnreliable(run) ? false : ifNotKnown
   for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreReliableIfEmpty })) {
     if (batch.observations.length > 0) {
       run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
-      await reportObservations(run, stream, batch.observations)
+      reportObservations(run, stream, batch.observations)
     }
     recordFutureDated(run, stream, batch.futureDatedIds)
     const isEmpty = batch.isLastOfResponse && batch.items.length === 0 && batch.rejectedRows.length === 0
@@ -72,23 +72,30 @@ export async function commitPage(
     ...more,
     observations: [...batch.observations, ...(more.observations ?? [])],
   })
+  remember(run, batch.observations)
+  remember(run, more.observations)
   run.stats.recordPage(stream, rows.length, result)
   return result
 }
 
 /** Stores what is known of a stream apart from its rows. */
 export async function commitWithoutRows(
-  run: Pick<SyncRun, 'mirror' | 'now'>,
+  run: Pick<SyncRun, 'mirror' | 'now' | 'behaviours'>,
   stream: StreamName,
   found: Pick<MirrorCommit, 'cursors' | 'gaps' | 'resolvedGapKeys' | 'observations'>,
 ): Promise<void> {
   await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), ...found })
+  remember(run, found.observations)
+}
+
+function remember({ behaviours }: Pick<SyncRun, 'behaviours'>, stored: readonly ServiceBehaviour[] = []): void {
+  for (const { name, value } of stored) behaviours.set(name, value)
 }
 
 /** Of any list, also one that this run has read. */
-export async function isHasMoreUnreliable(run: SyncRun): Promise<boolean> {
-  if ([...run.profiles.values()].some(({ isHasMoreReliableIfShort }) => isHasMoreReliableIfShort === false)) return true
-  return isHasMoreKnownUnreliable(await run.mirror.readBehaviours())
+export function isHasMoreUnreliable({ profiles, behaviours }: SyncRun): boolean {
+  for (const { isHasMoreReliableIfShort } of profiles.values()) if (isHasMoreReliableIfShort === false) return true
+  return isHasMoreKnownUnreliable(behaviours)
 }
 
 export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean {
@@ -99,21 +106,19 @@ export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean
 async function loadProfile(run: SyncRun, { stream, list, isContinued = false }: ListScan): Promise<PagingProfile> {
   const cached = run.profiles.get(list.name)
   if (cached !== undefined) return cached
-  const behaviours = await run.mirror.readBehaviours()
-  const stored = decodeProfile(list, behaviours)
+  const stored = decodeProfile(list, run.behaviours)
   const profile = run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored)
   run.profiles.set(list.name, profile)
   // Stored, as what was learned against the service holds for later runs, too, until something shows it anew.
   const observations = toForgotten(list, stored, { ...profile, order: stored.order, ends: stored.ends })
-  for (const { name } of observations) run.forgotten.set(name, behaviours.get(name) ?? unknownValue)
+  for (const { name } of observations) run.forgotten.set(name, run.behaviours.get(name) ?? unknownValue)
   if (observations.length > 0) await commitWithoutRows(run, stream, { observations })
   return profile
 }
 
-async function reportObservations(run: SyncRun, stream: StreamName, observations: readonly ServiceBehaviour[]) {
-  const before = await run.mirror.readBehaviours()
+function reportObservations(run: SyncRun, stream: StreamName, observations: readonly ServiceBehaviour[]): void {
   for (const { name, value, evidence } of observations) {
-    const stored = before.get(name)
+    const stored = run.behaviours.get(name)
     const was = stored === unknownValue ? run.forgotten.get(name) : stored
     if (was === undefined || !isBehaviourChange(was, value)) {
       run.log.info({ event: 'behaviour.learned', stream, name, value })

@@ -4,7 +4,7 @@ import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type EpochSeconds, type Ms, parseTime, rfc3339 } from '../../values/time.ts'
 import type { ChildReadResult, PendingParent } from '../core/mirror.ts'
-import { isMirrored, streamRange } from '../core/mirrored-range.ts'
+import { isLimited, isMirrored, streamRange } from '../core/mirrored-range.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/pending-ranges.ts'
 import { formatPendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { ChildListStream } from '../streams/stream.ts'
@@ -34,8 +34,8 @@ function disprovedEnds(run: SyncRun, { name }: ChildListStream, inferredEnds: re
 
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */
 function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: PendingParent[]): ChildReader {
+  const [start, isPartial] = [streamRange(run, stream.name), isLimited(run, stream.name)]
   return async (parent, priority, lowWatermark) => {
-    const start = streamRange(run, stream.name)
     const isFullRead = parent.needsFullReread || parent.cursor === null
     const ranges = isFullRead ? [start] : incrementalRanges(run, stream.name, parent, start)
     const readFrom = ranges.reduce((lo, range) => Math.min(lo, range.lo), Number.POSITIVE_INFINITY)
@@ -58,7 +58,7 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
       const parsed = stream.parseRows(batch.items, parent.parentId, { project: run.projectId, duplicateCounts })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
-      const listed = parsed.rows.filter((row) => isMirrored(run, row))
+      const listed = isPartial ? parsed.rows.filter((row) => isMirrored(run, row)) : parsed.rows
       const rows = stream.isNumbered ? withoutCutSecond(listed, readFrom) : listed
       for (const { columns } of rows)
         if (String(columns.created_at ?? '') > newestRow) newestRow = String(columns.created_at)

@@ -6,9 +6,10 @@ import { type LocalDay, localDateOfDay } from '../../values/days.ts'
 import { asJsonObject } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
+import { foreignProject } from '../core/item-fields.ts'
 import type { StoredRollup } from '../core/mirror.ts'
 import type { Mirror } from '../sql/mirror.ts'
-import { type DailyStream, foreignProject } from '../streams/stream.ts'
+import type { DailyStream } from '../streams/stream.ts'
 import type { SyncRun } from './run.ts'
 
 /** Throws ApiError, also if the rollup is of another project. */

@@ -57,6 +57,8 @@ export async function startRun(deps: SyncDeps) {
     get,
     stats: createRunStats(deps.now, deps.onProgress),
     notices: new Set<string>(),
+    /** What is stored of how the service behaves. */
+    behaviours: await deps.mirror.readBehaviours(),
     /** Paging profiles by the name of the list. */
     profiles: new Map<string, PagingProfile>(),
     /** Behaviours that this run learns again, with what was known of them. */
@@ -79,6 +81,15 @@ export async function startRun(deps: SyncDeps) {
     /** This machine's clock, and the service's by the last known offset. */
     clocks: () => ({ localTime: localTime(), serviceTime: localTime() + offset }),
   }
+}
+
+/** The run as one of its streams sees it: its requests are counted. */
+export function runOfStream(run: SyncRun, stream: StreamName): SyncRun {
+  const get: ApiGet = (...args) => {
+    run.stats.recordRequest(stream)
+    return run.get(...args)
+  }
+  return { ...run, get }
 }
 
 /** First reads and rereads are less urgent than new rows. */

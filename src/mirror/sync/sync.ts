@@ -3,20 +3,20 @@
  * a stream and a failure ends it, while the others continue. Only a denied key stops all of them.
  */
 
-import type { StreamName } from '../../../schema/stream-specs.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
 import { asJsonObject } from '../../values/json.ts'
+import { foreignProject } from '../core/item-fields.ts'
 import { clockOffsetCursor, type StreamReport, type SyncOutcome } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import { allStreams, analytics, availability, childStreams, listStreams } from '../streams/all-streams.ts'
-import { foreignProject, type SnapshotStream, type Stream } from '../streams/stream.ts'
+import type { SnapshotStream, Stream } from '../streams/stream.ts'
 import { childObjectReader, syncChildren } from './children.ts'
 import { isStopped } from './concurrency.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
 import { syncList } from './lists.ts'
 import { commitWithoutRows, isHasMoreUnreliable } from './pages.ts'
 import { syncChildLists } from './read-child-lists.ts'
-import { clockNotices, createPresentTime, type SyncDeps, type SyncRun, startRun } from './run.ts'
+import { clockNotices, createPresentTime, runOfStream, type SyncDeps, type SyncRun, startRun } from './run.ts'
 
 export type SyncResult = {
   readonly outcome: SyncOutcome
@@ -63,7 +63,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
 
 /** Runs after all lists, because only then is it known whether the service sets `hasMore` on every last page. */
 async function recordEmptyLists(run: SyncRun): Promise<void> {
-  if (run.emptyListsWithMore.size === 0 || (await isHasMoreUnreliable(run))) return
+  if (run.emptyListsWithMore.size === 0 || isHasMoreUnreliable(run)) return
   for (const stream of run.emptyListsWithMore) {
     const gap = { stream, from: null, to: null, reason: gapReasons.emptyWithMore }
     await commitWithoutRows(run, stream, { gaps: [gap] })
@@ -86,7 +86,7 @@ async function runAll(streams: readonly Stream[], work: (stream: Stream) => Prom
 /** Syncs one stream. Throws ApiError only if the whole key is denied. */
 async function runStream(run: SyncRun, stream: Stream): Promise<void> {
   if (!run.streams.has(stream.name) || run.signal.aborted) return
-  const counted: SyncRun = { ...run, get: countingGet(run, stream.name) }
+  const counted = runOfStream(run, stream.name)
   run.stats.start(stream.name)
   try {
     if (isScopeDenied(run, stream)) run.stats.skip(stream.name, stream.scope)
@@ -158,13 +158,6 @@ async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void>
   run.stats.recordPage(stream.name, rows.length, result)
   // A moment that was missed cannot be read later; what counts is that the present one can be read.
   if (why === null && result.rejectedRows === undefined) await run.mirror.resolveGaps(stream.name, run.now())
-}
-
-function countingGet(run: SyncRun, stream: StreamName): SyncRun['get'] {
-  return (path, query, priority) => {
-    run.stats.recordRequest(stream)
-    return run.get(path, query, priority)
-  }
 }
 
 /** Another stream with the same scope was denied in this run, so a request would be denied, too. */

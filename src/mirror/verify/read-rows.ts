@@ -9,7 +9,7 @@ import type { RowKey } from '../core/mirror.ts'
 import { isLimited, isMirrored, type RangeSettings, streamRange } from '../core/mirrored-range.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import type { Mirror } from '../sql/mirror.ts'
-import { keyColumns } from '../sql/stream-tables.ts'
+import { streamTables } from '../sql/stream-tables.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { readList } from '../sync/pages.ts'
 
@@ -91,7 +91,5 @@ export async function readServedChildren(deps: ReadDeps, child: ChildListStream,
 }
 
 function childKey({ name }: ChildListStream, { columns }: MirrorRow): string {
-  return keyColumns(name)
-    .map((column) => String(columns[column]))
-    .join('/')
+  return streamTables[name].key.map((column) => String(columns[column])).join('/')
 }

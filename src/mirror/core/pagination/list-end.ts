@@ -1,9 +1,18 @@
 /** What a page shows only beside another one: from which end of the list it was taken, and whether `hasMore` is exact. */
-import { conservativeOrder, isCut, isOutside, isShortPage, type ScanPage, showsNewRows } from './page-evidence.ts'
-import { farFuture, type Move } from './paging-moves.ts'
+import { conservativeOrder, isCut, isOutside, type ScanPage, showsNewRows } from './page-evidence.ts'
 import type { ListEnd } from './paging-profile.ts'
+import { farFuture, type Move } from './pending-ranges.ts'
 import { observe, type Reading, type Requests, request, setEnd } from './reading-state.ts'
-import { maxOf, minConclusiveRows, minOf, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
+import {
+  countSteps,
+  maxOf,
+  minConclusiveRows,
+  minOf,
+  type RowTimes,
+  type SortOrder,
+  type TimeBounds,
+  timesOf,
+} from './sort-order.ts'
 
 /** `page`: the last response to its request, which may have been repeated. */
 type FoundEnd = { readonly end: ListEnd | null; readonly page: ScanPage }
@@ -56,7 +65,7 @@ function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: Scan
 function* findByWitness(reading: Reading, page: ScanPage): Requests<ListEnd | null> {
   const { profile, newestSeen } = reading
   const order = orderOf(reading, page)
-  const newestShown = maxOf(page.times.flatMap((row) => (order?.fields ?? []).flatMap((field) => row.get(field) ?? [])))
+  const newestShown = maxOf((order?.fields ?? []).flatMap((field) => timesOf(page.times, field)))
   const { lower } = profile.support
   if (
     newestShown === undefined ||
@@ -113,7 +122,7 @@ function endOf(page: ScanPage, order: SortOrder, one: ScanPage, again: ScanPage 
 
 /** Than all rows of the page, which differ by this time. */
 function isNewer({ times }: ScanPage, field: string, row: RowTimes | undefined): boolean {
-  const shown = times.flatMap((other) => other.get(field) ?? [])
+  const shown = timesOf(times, field)
   const [first = 0, last = 0] = [minOf(shown), maxOf(shown)]
   return first < last && (row?.get(field) ?? first) > last
 }
@@ -124,9 +133,8 @@ function isNewer({ times }: ScanPage, field: string, row: RowTimes | undefined):
  */
 function pageDirection({ times }: ScanPage, { fields }: SortOrder): 'ascending' | 'descending' | null {
   const directions = fields.map((field) => {
-    const shown = times.flatMap((row) => row.get(field) ?? [])
-    const steps = shown.slice(1).map((at, i) => Math.sign(at - (shown[i] ?? at)))
-    return Math.sign(steps.reduce<number>((sum, step) => sum + step, 0))
+    const { rises, falls } = countSteps(timesOf(times, field))
+    return Math.sign(rises - falls)
   })
   const [rises, falls] = [directions.includes(1), directions.includes(-1)]
   // In a few rows of one second, another time may rise or fall by chance.
@@ -135,13 +143,13 @@ function pageDirection({ times }: ScanPage, { fields }: SortOrder): 'ascending' 
 }
 
 /**
- * Whether the service sets `hasMore` always. A page smaller than any that it should cut says that more rows follow: a
+ * Whether the service sets `hasMore` always. `page`: a short one. A page smaller than any that it should cut says that more rows follow: a
  * request beyond its rows tells. An empty page with `hasMore` set proves it, as no change of the list can; but only beyond
  * all times, because a service may cut a page and then leave out all of its rows (deleted ones, spam).
  */
 export function* testHasMore(reading: Reading, page: ScanPage, move: Move): Requests<void> {
-  const { list, profile, isHasMoreTested, lastPage } = reading
-  if (profile.isHasMoreReliableIfShort !== null || !isShortPage(list, page)) return
+  const { profile, isHasMoreTested, lastPage } = reading
+  if (profile.isHasMoreReliableIfShort !== null) return
   // Once, and where nothing new follows.
   if (isHasMoreTested && (lastPage === null || showsNewRows(page, lastPage.page))) return
   reading.isHasMoreTested = true
@@ -168,7 +176,7 @@ function* isSetBeyondAll(reading: Reading, { lower }: TimeBounds): Requests<bool
 function boundsBeyond({ profile }: Reading, { times }: ScanPage): TimeBounds[] {
   const { support, requiresBothBounds, order } = profile
   const fields = (order ?? conservativeOrder(times))?.fields ?? []
-  const all = times.flatMap((row) => fields.flatMap((field) => row.get(field) ?? []))
+  const all = fields.flatMap((field) => timesOf(times, field))
   const [first, last] = [minOf(all), maxOf(all)]
   if (first === undefined || last === undefined || requiresBothBounds) return []
   const mayWork = (bound: 'lower' | 'upper') => support[bound] === 'honoured' || support[bound] === 'unknown'

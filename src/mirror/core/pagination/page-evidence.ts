@@ -10,7 +10,9 @@ import {
   type OrderObservation,
   type RowTimes,
   type SortOrder,
+  sortTimesOf,
   type TimeBounds,
+  timesOf,
 } from './sort-order.ts'
 
 export type ScanPage = {
@@ -43,7 +45,7 @@ export function isBoundIgnored(page: ScanPage, bounds: TimeBounds, order: SortOr
 
 /** By every time that may be the sort field. */
 export function isOutside(row: RowTimes, { lower, upper }: TimeBounds, order: SortOrder | null): boolean {
-  const all = order === null ? [...row.values()] : order.fields.flatMap((field) => row.get(field) ?? [])
+  const all = sortTimesOf(row, order)
   return all.length > 0 && (all.every((at) => at < (lower ?? at)) || all.every((at) => at > (upper ?? at)))
 }
 
@@ -100,8 +102,7 @@ function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boole
  */
 export function findFutureDated(order: SortOrder | null, { ids, times, cursorLimit }: ScanPage): readonly string[] {
   return ids.filter((_, i) => {
-    const row = times[i] ?? new Map<string, number>()
-    const shown = order === null ? [...row.values()] : order.fields.flatMap((field) => row.get(field) ?? [])
+    const shown = sortTimesOf(times[i] ?? new Map(), order)
     return shown.length > 0 && shown.every((at) => at > cursorLimit + clockToleranceSeconds)
   })
 }
@@ -154,7 +155,7 @@ export function rangeBeyondEdge(way: ScanDirection, range: TimeRange): TimeRange
 /** The time in the middle of a page, by the field that is safest in this direction. */
 export function middleSecond(way: ScanDirection, { fields }: SortOrder, times: Times): EpochSeconds | undefined {
   const middles = fields.flatMap((field) => {
-    const sorted = times.flatMap((row) => row.get(field) ?? []).sort((a, b) => a - b)
+    const sorted = timesOf(times, field).sort((a, b) => a - b)
     return sorted[sorted.length >> 1] ?? []
   })
   return middles.length === 0 ? undefined : way === 'forward' ? Math.min(...middles) : Math.max(...middles)

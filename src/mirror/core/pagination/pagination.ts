@@ -20,7 +20,6 @@ import {
   type ScanPage,
   showsNewRows,
 } from './page-evidence.ts'
-import { boundsOf, type Move, movesFor, shapeOf } from './paging-moves.ts'
 import {
   emptyProfile,
   type ListEnd,
@@ -29,7 +28,7 @@ import {
   type ScanDirection,
 } from './paging-profile.ts'
 import { passCollision } from './pass-collision.ts'
-import type { PendingRanges, TimeRange } from './pending-ranges.ts'
+import { boundsOf, type Move, movesFor, type PendingRanges, shapeOf, type TimeRange } from './pending-ranges.ts'
 import {
   addGap,
   awaitProof,
@@ -99,7 +98,7 @@ function* readPage(reading: Reading, range: TimeRange, move: Move): Requests<voi
   const isFirstOrder = reading.profile.order === null
   const { fit } = observe(reading, page, bounds)
   if (move === 'unbounded' && isFirstOrder && reading.profile.order !== null) awaitProof(reading, page)
-  yield* testHasMore(reading, page, move)
+  if (isShortPage(reading.list, page)) yield* testHasMore(reading, page, move)
   if (!isCut(reading.list, reading.profile, page)) {
     if (move === 'unbounded') reading.unproven = null
     return finishRange(reading, range, page)

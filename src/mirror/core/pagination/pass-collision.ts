@@ -25,7 +25,7 @@ import {
   request,
   setSupport,
 } from './reading-state.ts'
-import type { RowTimes, TimeBounds } from './sort-order.ts'
+import { type RowTimes, sortTimesOf, type TimeBounds } from './sort-order.ts'
 
 /** `stuck`: a page that fills the edge of the range. `bounds`: of its request, which overlaps what was read by a second. */
 export function* passCollision(
@@ -89,8 +89,8 @@ function* readBeyond(
 }
 
 function isBeyond(reading: Reading, page: ScanPage, row: RowTimes, way: ScanDirection, second: EpochSeconds): boolean {
-  const all = (orderOf(reading, page)?.fields ?? []).flatMap((field) => row.get(field) ?? [])
-  return all.some((at) => (way === 'forward' ? at > second : at < second))
+  const order = orderOf(reading, page)
+  return order !== null && sortTimesOf(row, order).some((at) => (way === 'forward' ? at > second : at < second))
 }
 
 /** True if the page leads on. */

@@ -2,7 +2,6 @@
 import type { QueryParams } from '../../../service/core/api-request.ts'
 import type { EpochSeconds } from '../../../values/time.ts'
 import { conservativeOrder, isCut, isOutside, learnFromPage, type ScanPage, showsNewRows } from './page-evidence.ts'
-import { type Move, shapeOf } from './paging-moves.ts'
 import {
   type ListEnd,
   type ListEndpoint,
@@ -11,7 +10,7 @@ import {
   type ScanDirection,
   type Support,
 } from './paging-profile.ts'
-import type { PendingRanges, TimeRange } from './pending-ranges.ts'
+import { type Move, type PendingRanges, shapeOf, type TimeRange } from './pending-ranges.ts'
 import { completeUpTo, inferOrder, minConclusiveRows, type OrderObservation, type TimeBounds } from './sort-order.ts'
 
 /** A request, and what is to be committed with the rows of the response before it. */

@@ -52,25 +52,37 @@ type FieldTrend = { readonly name: string; readonly ascending: boolean; readonly
 /** The trend of one field in a page; undefined if rows between others lack it, or are outside the requested bounds. */
 function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBounds): FieldTrend | undefined {
   const tolerance = Math.floor(rows.length / 50)
-  let [falls, rises, outside] = [0, 0, 0]
-  let before: EpochSeconds | undefined
-  for (const row of timedRows(name, rows) ?? []) {
-    const at = row.get(name) ?? 0
-    if (before !== undefined && at < before) falls++
-    if (before !== undefined && at > before) rises++
-    if (at < (bounds.lower ?? at) || at > (bounds.upper ?? at)) outside++
-    before = at
-  }
-  if (before === undefined || outside > tolerance || (falls > tolerance && rises > tolerance)) return undefined
+  const times = timesOf(rows, name)
+  // Rows without the time come before or after all others, or it orders nothing.
+  const first = rows.findIndex((row) => row.has(name))
+  const isDivided = rows.findLastIndex((row) => row.has(name)) - first >= times.length
+  const outside = times.filter((at) => at < (bounds.lower ?? at) || at > (bounds.upper ?? at)).length
+  const { rises, falls } = countSteps(times)
+  if (times.length === 0 || isDivided || outside > tolerance || (falls > tolerance && rises > tolerance))
+    return undefined
   return { name, ascending: falls <= tolerance, descending: rises <= tolerance }
 }
 
-/** Rows without the time come before or after all others; undefined if they do not, then the time orders nothing. */
-function timedRows(name: string, rows: readonly RowTimes[]): readonly RowTimes[] | undefined {
-  const first = rows.findIndex((row) => row.has(name))
-  const last = rows.findLastIndex((row) => row.has(name))
-  const timed = rows.slice(first, last + 1)
-  return first === -1 || !timed.every((row) => row.has(name)) ? undefined : timed
+/** The times that the rows show in this field, in their order. */
+export function timesOf(rows: readonly RowTimes[], field: string): EpochSeconds[] {
+  return rows.flatMap((row) => row.get(field) ?? [])
+}
+
+/** Every time of the row by which the list may be sorted; all of them if its order is not known. */
+export function sortTimesOf(row: RowTimes, order: SortOrder | null): EpochSeconds[] {
+  return order === null ? [...row.values()] : order.fields.flatMap((field) => row.get(field) ?? [])
+}
+
+/** How many times are later, and how many earlier, than the one before. */
+export function countSteps(times: readonly EpochSeconds[]): { readonly rises: number; readonly falls: number } {
+  let [rises, falls] = [0, 0]
+  let before = times[0]
+  for (const at of times) {
+    if (before !== undefined && at > before) rises++
+    if (before !== undefined && at < before) falls++
+    before = at
+  }
+  return { rises, falls }
 }
 
 /** The direction of some field that no other one contradicts. */
@@ -106,15 +118,11 @@ function fieldEdges({ fields }: SortOrder, rows: readonly RowTimes[], pick: Extr
 
 /** In a page that is not quite in order, some of the most extreme times belong to stale copies, or to rows that moved. */
 function fieldExtreme(field: string, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds | undefined {
-  const times = rows.map((row) => row.get(field)).filter((at) => at !== undefined)
-  const outliers = isMonotone(times) ? 0 : Math.floor(rows.length / 50)
+  const times = timesOf(rows, field)
+  const { rises, falls } = countSteps(times)
+  const outliers = rises === 0 || falls === 0 ? 0 : Math.floor(rows.length / 50)
   if (outliers === 0) return pick(times)
   return times.sort((a, b) => (pick === maxOf ? b - a : a - b))[outliers]
-}
-
-function isMonotone(times: readonly EpochSeconds[]): boolean {
-  const steps = times.slice(1).map((at, i) => Math.sign(at - (times[i] ?? at)))
-  return !(steps.includes(1) && steps.includes(-1))
 }
 
 /** Not `Math.min(...values)`: spreading a hundred thousand values overflows the stack. */

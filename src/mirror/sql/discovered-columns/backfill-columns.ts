@@ -1,26 +1,39 @@
 /** Fills new columns of stored rows from `raw`, batch by batch, without requests to the service. */
 import { sql } from 'kysely'
 import { columnTypeOf, type FieldType } from '../../../../schema/column-types.ts'
-import { type MirroredTable, type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
+import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { tables } from '../../../../schema/tables.ts'
 import { fieldAtNames } from '../../../values/field-path.ts'
 import { parseJson } from '../../../values/json.ts'
+import type { EpochMs } from '../../../values/time.ts'
 import { batchesOf, inList } from '../../../warehouse/dialect.ts'
 import { decodeJson, decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import type { RowKey } from '../../core/mirror.ts'
-import { encodeValue } from '../encode-value.ts'
+import { encodeValue } from '../encode-rows.ts'
+import type { ProjectContext } from '../project-context.ts'
 import { keyParameters, readRowsAfterKey } from '../reader.ts'
-import { storedTable } from '../stream-tables.ts'
-import { canHold, fieldTypeOf, toFieldType, widerType } from './field-column.ts'
+import { streamTables } from '../stream-tables.ts'
+import { canHold, fieldTypeOf, toFieldType, widerType } from './discovered-fields.ts'
 
 /** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
 const batchRows = 500
 
 type UnfilledColumn = { stream: string; path: string; column_name: string; type: string; fill_after: string }
 
-/** Fills all unfilled columns, of every project. Each sync run starts with it. */
-export async function backfillColumns(context: ProjectDb): Promise<void> {
+/**
+ * Adds the columns that earlier runs could not add, and fills all unfilled ones, of every project. What is filled from `raw`
+ * may show values that need a still wider column: at most twice, to a number and to text.
+ */
+export async function completeColumns(context: ProjectContext, now: EpochMs): Promise<void> {
+  for (let round = 0; round < 3; round++) {
+    const hasWidened = await context.fields.widenRemembered(now)
+    if (round > 0 && !hasWidened) return
+    await backfillColumns(context)
+  }
+}
+
+async function backfillColumns(context: ProjectDb): Promise<void> {
   const nextBatch = () => context.db.transaction().execute((db) => backfillBatch({ ...context, db }))
   while (await nextBatch());
 }
@@ -33,7 +46,8 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
     where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(db)
   const position = rows[0]
   if (position === undefined) return false
-  const { table } = streamSpecs[position.stream as StreamName]
+  const stream = position.stream as StreamName
+  const { table } = streamSpecs[stream]
   // Without duplicates, as several projects may have the same field.
   const { rows: unfilled } = await sql<UnfilledColumn>`
     select distinct stream, path, column_name, type, fill_after from discovered_fields
@@ -43,7 +57,7 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const after = position.fill_after === '' ? null : JSON.parse(position.fill_after)
   const batch = await readRowsAfterKey(db, kind, { ...range, after })
   const neededTypes = new Map<string, FieldType>()
-  for (const row of batch) await backfillRow(trx, table, fields, row, neededTypes)
+  for (const row of batch) await backfillRow(trx, stream, fields, row, neededTypes)
   const last = batch.at(-1)
   const reached = batch.length < batchRows || last === undefined ? null : JSON.stringify(last.key)
   const paths = fields.map(({ path }) => path)
@@ -61,12 +75,13 @@ const maxColumnsPerUpdate = 200
 
 async function backfillRow(
   { db, kind, typed }: ProjectDb,
-  table: MirroredTable,
+  stream: StreamName,
   fields: readonly UnfilledColumn[],
   row: { readonly key: RowKey; readonly raw: string },
   /** Receives the types of values that do not fit their column, by path. */
   neededTypes: Map<string, FieldType>,
 ): Promise<void> {
+  const { table } = streamSpecs[stream]
   const item = parseJson(decodeJson(kind, row.raw))
   const filled = fields.flatMap(({ path, type, column_name }) => {
     const extra = fieldAtNames(item, decodeText(path))
@@ -83,7 +98,7 @@ async function backfillRow(
   for (const batch of batchesOf(filled, maxColumnsPerUpdate)) {
     const assignments = batch.map(({ name, value }) => sql`${name} = ${value}`)
     const differences = batch.map(({ name, value }) => sql`${name} is distinct from ${value}`)
-    await sql`update ${sql.table(storedTable(table))} set ${sql.join(assignments)}
+    await sql`update ${sql.table(streamTables[stream].stored)} set ${sql.join(assignments)}
       where ${sql.join(keyConditions, sql` and `)} and (${sql.join(differences, sql` or `)})`.execute(db)
   }
 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { DatabaseKind, FieldType } from '../../../../schema/column-types.ts'
 import type { MirrorRow } from '../../../../schema/row.ts'
-import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
+import type { StreamName } from '../../../../schema/stream-specs.ts'
 import { tables } from '../../../../schema/tables.ts'
 import type { ExtraField } from '../../../values/field-path.ts'
 import type { EpochMs } from '../../../values/time.ts'
@@ -10,8 +10,9 @@ import type { Db } from '../../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../../warehouse/dialect.ts'
 import { decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
-import { storedTable } from '../stream-tables.ts'
-import { canHold, columnName, fieldTypeOf, toFieldType, type ValueType, widerType } from './field-column.ts'
+import { isInt64, toTime } from '../encode-rows.ts'
+import { streamTables } from '../stream-tables.ts'
+import { columnName } from './column-name.ts'
 import {
   type DiscoveredField,
   type FieldRecord,
@@ -19,14 +20,15 @@ import {
   recordFields,
   type StreamFields,
 } from './field-records.ts'
-import { type ShowColumns, sqlTypeOf, widenColumn } from './widen-column.ts'
+import { type ShowColumns, showColumnsWith, sqlTypeOf, widenColumn } from './widen-column.ts'
 
 export type DiscoveredFields = ReturnType<typeof createDiscoveredFields>
 
-type DiscoveryOptions = Pick<ProjectDb, 'db' | 'kind' | 'project'> & {
+export type DiscoveryOptions = Pick<ProjectDb, 'db' | 'kind' | 'project'> & {
   /** `freeze`: columns are neither added nor widened. */
   readonly schema: 'discover' | 'freeze'
-  readonly showColumns: ShowColumns
+  /** For the tables other than `message_rows`, whose view is a part of the schema. */
+  readonly showDiscovered: ShowColumns
 }
 
 /** Per table. Limits fields whose names are ids, which would add columns without end. */
@@ -83,6 +85,38 @@ function applyNeededTypes(
   })
 }
 
+/** The type of a value. `int64`: an integer beyond 2^53, which a column of integers holds and one of numbers does not. */
+export type ValueType = FieldType | 'int64'
+
+/** Null for a null value, which has no type. An integer that does not fit into 64 bits is text, as is a time beyond years. */
+export function fieldTypeOf({ value, isJsonText }: ExtraField): ValueType | null {
+  if (value === null) return null
+  if (isJsonText) return 'json'
+  if (typeof value === 'boolean') return 'boolean'
+  if (typeof value === 'bigint') return isInt64(value) ? 'int64' : 'text'
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number'
+  return toTime(value) === null ? 'text' : 'timestamp'
+}
+
+/** The narrowest type that fits values of both. */
+export function widerType(a: ValueType, b: ValueType): ValueType {
+  if (a === b) return a
+  const both = [a, b]
+  if (both.includes('integer') && both.includes('int64')) return 'int64'
+  return both.includes('integer') && both.includes('number') ? 'number' : 'text'
+}
+
+/** The type of the column for values of this type. */
+export function toFieldType(type: ValueType): FieldType {
+  return type === 'int64' ? 'integer' : type
+}
+
+/** Whether a column of the type can store the value unchanged. */
+export function canHold(type: FieldType, extra: ExtraField): boolean {
+  const own = fieldTypeOf(extra)
+  return type === 'text' || own === null || toFieldType(widerType(type, own)) === type
+}
+
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
 function findNeededTypes(known: StreamFields, rows: readonly MirrorRow[], schema: DiscoveryOptions['schema']) {
   const neededTypes = new Map<string, ValueType>()
@@ -101,7 +135,7 @@ function findNeededTypes(known: StreamFields, rows: readonly MirrorRow[], schema
 function neededType(known: StreamFields, path: string, extra: ExtraField, schema: DiscoveryOptions['schema']) {
   const field = known.byPath.get(path)
   if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
-  const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns
+  const canAddColumn = field.column === null && schema === 'discover' && known.columns.length < maxColumns
   const heldType = schema === 'freeze' ? (field.neededType ?? field.type) : field.type
   const isTooNarrow = field.column !== null && !canHold(heldType, extra)
   return isTooNarrow || canAddColumn || !known.recordedPaths.has(path) ? fieldTypeOf(extra) : null
@@ -110,14 +144,15 @@ function neededType(known: StreamFields, path: string, extra: ExtraField, schema
 /** Adds and widens columns in one transaction, one process at a time; uses what another process has added meanwhile. */
 async function addOrWidenColumns(
   trx: Db,
-  { kind, project, schema, showColumns }: DiscoveryOptions,
+  { kind, project, schema, showDiscovered }: DiscoveryOptions,
   stream: StreamName,
   neededTypes: ReadonlyMap<string, ValueType>,
   at: EpochMs,
 ): Promise<StreamFields> {
   await acquireLock(trx, kind, 'deskmirror.fields')
   if (kind === 'postgres') await sql`set local lock_timeout = '5s'`.execute(trx)
-  const table = storedTable(streamSpecs[stream].table)
+  const table = streamTables[stream].stored
+  const showColumns = showColumnsWith(showDiscovered)
   const known = await readDiscoveredFields(trx, project, stream)
   const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await readTableColumns(trx, kind, table))])
   const records: FieldRecord[] = []
@@ -126,7 +161,7 @@ async function addOrWidenColumns(
     const field = known.byPath.get(path)
     const column = field?.column ?? null
     const newType = await typeForAll(trx, table, field, type)
-    if (column === null && schema === 'discover' && known.withColumn.length + added.length < maxColumns) {
+    if (column === null && schema === 'discover' && known.columns.length + added.length < maxColumns) {
       const name = columnName(path, taken)
       added.push({ column: name, type: newType })
       records.push({ path, column: name, type: newType, neededType: null, needsBackfill: true })

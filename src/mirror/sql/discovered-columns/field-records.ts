@@ -1,12 +1,13 @@
 /** The discovered fields as they are stored in `discovered_fields`. */
 import { sql } from 'kysely'
-import type { DatabaseKind, FieldType } from '../../../../schema/column-types.ts'
+import { columnTypeOf, type DatabaseKind, type FieldType } from '../../../../schema/column-types.ts'
 import type { StreamName } from '../../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../../values/time.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
 import { batchesOf } from '../../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../../warehouse/escape.ts'
+import type { InsertedColumn } from '../stream-tables.ts'
 
 export type DiscoveredField = {
   readonly path: string
@@ -20,7 +21,7 @@ export type DiscoveredField = {
 export type StreamFields = Awaited<ReturnType<typeof readDiscoveredFields>>
 
 /**
- * The projects of a warehouse share columns, so a field of one project is known to all. `withColumn`: in a fixed order.
+ * The projects of a warehouse share columns, so a field of one project is known to all. `columns`: in a fixed order.
  * `recordedPaths`: of this project; others may have further fields.
  */
 export async function readDiscoveredFields(db: Db, project: ProjectId, stream: StreamName) {
@@ -34,10 +35,10 @@ export async function readDiscoveredFields(db: Db, project: ProjectId, stream: S
     if (byPath.get(field.path)?.column == null) byPath.set(field.path, field)
     if (owner === project) recordedPaths.add(field.path)
   }
-  const withColumn = [...byPath.values()].flatMap((field) =>
-    field.column === null ? [] : [{ ...field, column: field.column }],
+  const columns = [...byPath.values()].flatMap(({ path, column, type }): readonly InsertedColumn[] =>
+    column === null ? [] : [{ name: column, type: columnTypeOf(type), path }],
   )
-  return { byPath, withColumn, recordedPaths }
+  return { byPath, columns, recordedPaths }
 }
 
 /** `needsBackfill`: stored rows may have the field too. */

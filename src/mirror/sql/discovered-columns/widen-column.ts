@@ -4,12 +4,11 @@ import { columnTypeOf, type DatabaseKind, type FieldType, sqlTypes } from '../..
 import { runOn } from '../../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../../schema/messages-view.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
-import { columnName } from './field-column.ts'
+import { columnName } from './column-name.ts'
 
 /** Makes the views of a table's columns anew. `without`: a column that is about to be replaced. Fails if another view reads it. */
 export type ShowColumns = (trx: Db, kind: DatabaseKind, table: string, without?: string) => Promise<void>
 
-/** `showDiscovered`: for the tables other than `message_rows`, whose view is a part of the schema. */
 export function showColumnsWith(showDiscovered: ShowColumns): ShowColumns {
   return (trx, kind, table, without) => {
     if (table !== 'message_rows') return showDiscovered(trx, kind, table, without)
