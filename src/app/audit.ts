@@ -3,17 +3,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { auditedStreams, estimateDifferences, pooledMs } from '../mirror/core/audit.ts'
-import { isMassDeletion } from '../mirror/core/mirror.ts'
+import { auditedStreams } from '../mirror/core/audit.ts'
 import type { AuditDeps, AuditedStream, AuditReport, AuditResult, SyncProgress } from '../mirror/mirror.ts'
 import { createAuditStore } from '../mirror/sql/audits.ts'
+import { readAuditEstimates } from '../mirror/sql/mirror-state.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
-import { isStopped } from '../mirror/sync/concurrency.ts'
-import { createRunStats } from '../mirror/sync/run.ts'
-import { runAudit } from '../mirror/verify/audit.ts'
-import { auditedChild } from '../mirror/verify/compare-parent.ts'
+import { auditedNames, canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError } from '../service/core/api-failure.ts'
-import { formatCount } from '../values/format.ts'
 import { openMirror } from './mirror.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
@@ -62,43 +58,33 @@ async function auditStreams(
   const notices: string[] = []
   let outcome: AuditReport['outcome'] = 'done'
   for (const stream of auditedStreams.filter((name) => project.streams.includes(name))) {
-    if (!(await canAudit(warehouse, project, stream))) {
+    if (!(await canAudit(deps.mirror, deps.streams, stream))) {
       notices.push(`${stream} cannot be audited before a sync has read them and what belongs to them to the end`)
       continue
     }
-    const result = await finishAudit(deps, project, stream)
-    if (result === null) outcome = 'interrupted'
-    else audits.push(result)
-    if (result !== null && isMassDeletion(result.gone, result.drawn)) notices.push(massDeletionNotice(result))
+    const step = await finishAudit(deps, project, stream)
+    if (step.kind === 'stopped') outcome = 'interrupted'
+    else {
+      audits.push(step.result)
+      notices.push(...step.notices)
+    }
   }
-  notices.push(...deps.notices)
-  const estimates = estimateDifferences(await deps.store.listFinished(Date.now() - pooledMs), Date.now())
+  const estimates = await readAuditEstimates(warehouse.projectDb(project.projectId), Date.now())
   const differences = await deps.store.listDifferences(audits.map(({ id }) => id))
   return { project: project.name, audits, differences, estimates, outcome, requests: requestCount(), notices }
 }
 
-export function massDeletionNotice({ stream, gone, drawn }: AuditResult): string {
-  const what = `the service did not find ${formatCount(gone)} of ${formatCount(drawn)} ${stream} that were read again`
-  return `nothing was marked as deleted, although ${what}: a fault is likelier`
-}
-
 const lockRetryMs = 1000
 
-/** Null: stopped on request; the next audit continues. */
-async function finishAudit(
-  deps: AuditDeps,
-  project: ProjectConfig,
-  stream: AuditedStream,
-): Promise<AuditResult | null> {
+async function finishAudit(deps: AuditDeps, project: ProjectConfig, stream: AuditedStream) {
   try {
     for (;;) {
       const step = await runAudit(deps, stream)
-      if (step.kind === 'finished') return step.result
+      if (step.kind !== 'waiting') return step
       // A worker or another command is reading the stream.
       await sleep(lockRetryMs, undefined, { signal: deps.signal }).catch(() => {})
     }
   } catch (error) {
-    if (isStopped(error)) return null
     if (error instanceof ApiError) throw fatalRunError(project, error.failure, true)
     throw error
   }
@@ -117,9 +103,10 @@ export function createAuditDeps(
   { sampleSize = project.auditSample, onRow, ...options }: AuditRunOptions,
 ): AuditDeps {
   const { projectId, schema } = project
+  const mirrored = new Set(project.streams)
   /** Lists of children that fail are differences, too, so they do not stop it. */
   const catchUp: AuditDeps['catchUp'] = async ({ stream }) => {
-    const streams = auditedNames(project, stream)
+    const streams = auditedNames(mirrored, stream)
     const lock = await acquireStreamLocks(warehouse.projectDb(projectId), streams, Date.now())
     if (!lock.held) return 'not yet'
     const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
@@ -132,13 +119,10 @@ export function createAuditDeps(
   }
   return {
     ...project,
-    mode: 'reconcile',
-    streams: new Set(project.streams),
+    streams: mirrored,
     get: service.client.get,
     mirror: openMirror(warehouse, projectId, { schema }),
     store: createAuditStore(warehouse.projectDb(projectId)),
-    stats: createRunStats(Date.now, () => {}),
-    notices: new Set(),
     sampleSize,
     random: Math.random,
     requestCount: service.client.requestCount,
@@ -148,17 +132,4 @@ export function createAuditDeps(
     isSliceOver: options.isSliceOver,
     onRow,
   }
-}
-
-/** Whether the stream and its children have been read to their end once: before that, the mirror is known to be incomplete. */
-export async function canAudit(warehouse: Warehouse, project: ProjectConfig, stream: AuditedStream): Promise<boolean> {
-  if (!project.streams.includes(stream)) return false
-  const names = auditedNames(project, stream)
-  const statuses = await openMirror(warehouse, project.projectId).readStreamStatuses(names)
-  return names.every((name) => statuses.get(name) === 'complete')
-}
-
-function auditedNames({ streams }: ProjectConfig, stream: AuditedStream) {
-  const child = auditedChild(stream, new Set(streams))
-  return child === null ? [stream] : [stream, child.name]
 }

@@ -1,6 +1,5 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ApiScope, Stream } from '../mirror/mirror.ts'
 import { allStreams } from '../mirror/streams/all-streams.ts'
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-request.ts'
@@ -81,6 +80,8 @@ function projectIdItems(project: ProjectId): CheckItem[] {
   return [{ name: 'project', state: 'warning', detail, hint }]
 }
 
+type Stream = (typeof allStreams)[number]
+type ApiScope = Stream['scope']
 type Probe = readonly [path: string, query: QueryParams]
 
 /** One small request for each scope: of the first stream that can be read without the id of a row. */

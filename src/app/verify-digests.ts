@@ -6,9 +6,15 @@ import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../sche
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../export/export.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
-import { compareDigests, createDayDigests, dayOf, digestOfDays, digestOfMirror } from '../mirror/core/day-digests.ts'
+import {
+  compareDigests,
+  createDayDigests,
+  dayOf,
+  digestOfDays,
+  digestOfMirror,
+  identityColumns,
+} from '../mirror/core/day-digests.ts'
 import type { CountedStream, DigestComparison, MirrorCount, VerifyDocument } from '../mirror/mirror.ts'
-import { identityColumns } from '../mirror/sql/stream-tables.ts'
 import { throwIfAborted } from '../service/core/api-failure.ts'
 import type { ProjectId } from '../values/project.ts'
 import { systemErrorText } from '../values/system-error-text.ts'

@@ -1,15 +1,14 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
 
 import { isChildStream, type StreamName } from '../../schema/stream-specs.ts'
-import { canAudit, createAuditDeps, massDeletionNotice } from '../app/audit.ts'
+import { createAuditDeps } from '../app/audit.ts'
+import { openMirror } from '../app/mirror.ts'
 import { runSyncUnderLock } from '../app/sync.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { createProjects } from '../maintenance/sql/projects.ts'
-import { isMassDeletion } from '../mirror/core/mirror.ts'
 import type { AuditedStream, AuditResult, SyncOutcome } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
-import { isStopped } from '../mirror/sync/concurrency.ts'
-import { runAudit } from '../mirror/verify/audit.ts'
+import { canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { Ms } from '../values/time.ts'
 import {
@@ -87,7 +86,8 @@ export async function runAuditSlice(
   const { warehouse, budgets, metrics } = resources
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
-  if (!(await canAudit(warehouse, project, stream))) return { kind: 'done', outcome: 'gaps', changed: 0 }
+  const mirror = openMirror(warehouse, project.projectId)
+  if (!(await canAudit(mirror, new Set(project.streams), stream))) return { kind: 'done', outcome: 'gaps', changed: 0 }
   const endsAt = performance.now() + sliceMs
   const isSliceOver = () => performance.now() >= endsAt
   const options = { ...serviceOptions(resources, project, signal), isSliceOver, maxFactsMs: sliceMs }
@@ -96,21 +96,25 @@ export async function runAuditSlice(
       runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream),
     )
     if (step.kind === 'waiting') return { kind: 'busy', holder: 'a sync' }
+    if (step.kind === 'stopped') return signal.aborted ? { kind: 'interrupted' } : { kind: 'more', mode: 'audit' }
     metrics.countAudit(project.name, step.result)
-    logAudit(resources, project, step.result)
+    logAudit(resources, project, step.result, step.notices)
     return { kind: 'done', outcome: 'complete', changed: step.result.differing }
   } catch (error) {
-    if (isStopped(error)) return signal.aborted ? { kind: 'interrupted' } : { kind: 'more', mode: 'audit' }
     if (!(error instanceof ApiError)) throw error
     if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
     return { kind: 'failed', why: describeFailure(error.failure) }
   }
 }
 
-function logAudit({ log }: WorkerResources, { name: project }: ProjectConfig, result: AuditResult): void {
-  const { stream, population, drawn, compared, differing, gone, unreadable, requests, tookMs: took_ms } = result
+function logAudit(
+  { log }: WorkerResources,
+  { name: project }: ProjectConfig,
+  result: AuditResult,
+  notices: readonly string[],
+): void {
+  const { stream, population, compared, differing, gone, unreadable, requests, tookMs: took_ms } = result
   const fields = { project, stream, population, compared, differing, gone, unreadable, requests, took_ms }
   log[differing === 0 ? 'info' : 'warn']({ event: 'audit.ended', ...fields })
-  if (isMassDeletion(gone, drawn))
-    log.warn({ event: 'sync.noticed', project, stream, notice: massDeletionNotice(result) })
+  for (const notice of notices) log.warn({ event: 'sync.noticed', project, stream, notice })
 }

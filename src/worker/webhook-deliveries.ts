@@ -8,8 +8,7 @@ import type { Service } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { WebhookDelivery, WebhookDeps } from '../mirror/mirror.ts'
 import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
-import { syncReferencedRows } from '../mirror/sync/rows-by-id.ts'
-import { createRunStats } from '../mirror/sync/run.ts'
+import { createWebhookDeps, syncReferencedRows } from '../mirror/sync/rows-by-id.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
@@ -102,19 +101,15 @@ async function processClaimed(
 
 function webhookDeps(warehouse: Warehouse, project: ProjectConfig, { client, signal }: Service): WebhookDeps {
   const { projectId, streams, schema } = project
-  return {
+  return createWebhookDeps({
     projectId,
-    mode: 'incremental',
     streams: new Set(streams),
     get: client.get,
     mirror: openMirror(warehouse, projectId, { schema }),
     locateRows: (ids) => createDeliveries(warehouse.db, warehouse.kind).locateRows(projectId, ids),
-    outcomes: new Map(),
-    stats: createRunStats(Date.now, () => {}),
-    notices: new Set(),
     now: Date.now,
     signal,
-  }
+  })
 }
 
 /** Half a minute at first, doubled each time, at most an hour. */

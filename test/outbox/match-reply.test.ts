@@ -1,7 +1,7 @@
 /** Matching a reply to a message by ids: when it is found, when it is absent, and when neither is certain. */
 import { expect, test } from 'vitest'
 import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
-import { readSnapshotTwice, type SnapshotMessage } from '../../src/outbox/handlers/conversation-snapshot.ts'
+import { readSnapshot, type SnapshotMessage } from '../../src/outbox/handlers/conversation-snapshot.ts'
 import { matchReply, messageIdsBefore } from '../../src/outbox/handlers/message.ts'
 import type { WritebackDeps } from '../../src/outbox/handlers/operation-handler.ts'
 import type { QueryParams } from '../../src/service/core/api-request.ts'
@@ -188,7 +188,7 @@ for (const ahead of [3, 199, 200]) {
       outbox: { readBehaviours: async () => new Map(), recordBehaviours: async () => {} },
       now: () => 0,
     } as unknown as WritebackDeps
-    const { messages: shown, isComplete } = await readSnapshotTwice(deps, ids.conversation)
+    const { messages: shown, isComplete } = await readSnapshot(deps, ids.conversation, { isProven: true })
     expect({ ahead, isTakenForAll: isComplete && shown.length < rows.length }).toEqual({ ahead, isTakenForAll: false })
   })
 }

@@ -5,8 +5,7 @@ import { waitingNow } from '../../analytics/sql/waiting.ts'
 import { readProjectIncidents } from '../../maintenance/sql/projects.ts'
 import { countBlockedLanes, countWritebacks } from '../../maintenance/sql/status.ts'
 import { listFailures } from '../../maintenance/sql/workers.ts'
-import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
-import { listFinishedAudits } from '../../mirror/sql/audits.ts'
+import { readAuditEstimates } from '../../mirror/sql/mirror-state.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { listRuns } from './runs.ts'
@@ -29,7 +28,7 @@ export async function readOverview(context: ProjectDb, now: EpochMs) {
   return {
     gaps: Number(gaps),
     /** What the audits of the last 30 days show. */
-    audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
+    audits: await readAuditEstimates(context, now),
     ...(await readProjectIncidents(db, project, now)),
     failures,
     writebacks: await countWritebacks(context),

@@ -1,26 +1,16 @@
 /** The status report of a project, read from the warehouse alone. */
 import { sql } from 'kysely'
-import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
-import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type StreamName, streamNames } from '../../../schema/stream-specs.ts'
 import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
-import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
-import { clockOffsetCursor } from '../../mirror/core/mirror.ts'
-import type { GapReport, RowCount } from '../../mirror/mirror.ts'
-import { listFinishedAudits } from '../../mirror/sql/audits.ts'
-import { countPendingParents } from '../../mirror/sql/pending-children.ts'
-import { countFutureRows } from '../../mirror/sql/reader.ts'
-import { countRows, countToShow, readRowCounts } from '../../mirror/sql/row-counts.ts'
-import { findLockHolder } from '../../mirror/sql/stream-locks.ts'
-import { readCursor } from '../../mirror/sql/sync-state.ts'
+import type { GapReport } from '../../mirror/mirror.ts'
+import { readAuditEstimates, readMirrorState } from '../../mirror/sql/mirror-state.ts'
 import { effectiveStatus } from '../../outbox/sql/row.ts'
 import { estimateRequestsMs, steadyLimits } from '../../service/core/estimate.ts'
 import { type BudgetPolicy, decodeMargins } from '../../service/core/margin.ts'
 import { countRecentRequests } from '../../service/sql/request-counts.ts'
-import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { WarehouseError } from '../../warehouse/explain-error.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { failedStream } from '../core/job-failure.ts'
 import type { StatusReport } from '../core/reports.ts'
@@ -30,9 +20,6 @@ import { listFailures, listLiveWorkers } from './workers.ts'
 
 /** Gaps in the report; `sync_gaps` has the rest. */
 const maxGaps = 1000
-
-/** Future-dated rows are counted up to this number. */
-const maxFutureRows = 10_000
 
 /** `selected`: the streams that the project mirrors. Pending children of other streams do not count. */
 export async function readStatus(
@@ -44,23 +31,16 @@ export async function readStatus(
   const { db, project } = context
   const failures = await listFailures(db, project)
   const results = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
-  const clockOffset = await readClockOffset(context)
-  const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
-  const counts = await readRowCounts(context)
-  const streams = []
-  for (const stream of streamNames) {
-    const known = countToShow(counts.get(stream) ?? null)
-    const { unreadable, ...counted } = await describeRows(context, stream, known).catch(toUnreadable)
-    const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
+  const { streams: mirrored, clockOffset, running } = await readMirrorState(context, selected, now)
+  const streams = mirrored.map(({ stream, unreadable, ahead, due, ...counted }) => {
     const row = results.find((result) => result.stream === stream)
     const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since = null } = row ?? {}
     // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
     const jobFailure = failures.find((failure) => failedStream(failure) === stream)
     const failedSince = jobFailure === undefined ? failed_since : toTimestamp(jobFailure.since)
-    const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
     const why = failed ?? jobFailure?.reason ?? unreadable
-    streams.push({ stream, ...counted, syncedAt, skipped, failed: why, failedSince, ahead, due })
-  }
+    return { stream, ...counted, syncedAt, skipped, failed: why, failedSince, ahead, due }
+  })
   const due = streams.reduce((total, { due }) => total + due, 0)
   const behaviours = await readBehaviours(db, project)
   const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
@@ -73,13 +53,13 @@ export async function readStatus(
     })),
     lastRun: await readLastRun(db, project),
     clockOffset,
-    running: await findLockHolder(db, project, now),
+    running,
     workers: await listLiveWorkers(db, now),
     paused,
     held,
     gaps: await listGaps(db, project),
     facts: await countPendingConversations(context),
-    audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
+    audits: await readAuditEstimates(context, now),
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),
@@ -92,33 +72,6 @@ export async function readStatus(
       lost,
     },
   }
-}
-
-/** Seconds that the service's clock is ahead, as the last sync measured it; null = not measured. */
-async function readClockOffset(context: ProjectDb): Promise<number | null> {
-  const offset = await readCursor(context, clockOffsetCursor)
-  return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
-}
-
-async function describeRows(context: ProjectDb, stream: StreamName, known: RowCount | null) {
-  const { table, timeColumn } = streamSpecs[stream]
-  const total = known?.rows ?? (await countRows(context, stream))
-  const ofProject = sql`from ${sql.table(table)} where project_id = ${context.project}`
-  const countDeleted = hasDeletedAt(table) ? sql`(select count(*) ${ofProject} and deleted_at is not null)` : sql`0`
-  const newestTime = timeColumn === null ? sql`null` : sql`(select max(${sql.ref(timeColumn)}) ${ofProject})`
-  const { rows } = await sql<{ deleted: number; newest: string | null }>`
-    select ${countDeleted} as deleted, ${newestTime} as newest`.execute(context.db)
-  const { deleted = 0, newest = null } = rows[0] ?? {}
-  const countedAt = known === null ? null : toTimestamp(known.countedAt)
-  return { rows: total - deleted, deleted, countedAt, newest, unreadable: null }
-}
-
-/** A table that is missing or unreadable must not hide the status of the others. */
-function toUnreadable(error: unknown) {
-  if (error instanceof WarehouseError && error.kind === 'unusable') {
-    return { rows: 0, deleted: 0, countedAt: null, newest: null, unreadable: error.message }
-  }
-  throw error
 }
 
 async function readLastRun(db: Db, project: ProjectId): Promise<StatusReport['lastRun']> {

@@ -1,6 +1,7 @@
 /** Digests of rows by day: equal for equal rows, whichever database stores them and in whatever order they came. Pure. */
 import { createHash, type Hash } from 'node:crypto'
-import type { StreamName } from '../../../schema/stream-specs.ts'
+import { mirrorTables } from '../../../schema/mirror-tables.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 
 /**
@@ -16,6 +17,15 @@ export type StreamDigest = {
   readonly rows: number
   readonly digest: string
   readonly days: readonly DayDigest[]
+}
+
+/** Parts of a key that are made from the row: they differ if the service orders its fields in another way. */
+const madeColumns = ['entry_hash', 'ordinal']
+
+/** The parts of the key that are not in the row itself. */
+export function identityColumns(stream: StreamName): readonly string[] {
+  const made = ['project_id', ...madeColumns]
+  return mirrorTables[streamSpecs[stream].table].key.filter((name) => !made.includes(name))
 }
 
 /** The UTC day of a time in RFC 3339. Null outside of these hundred years, so that wrong clocks do not make endless days. */

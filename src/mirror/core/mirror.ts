@@ -79,25 +79,6 @@ export type StreamReadStatus = 'complete' | 'skipped' | 'unfinished'
 /** The cursor that stores by how many seconds the service's clock was last ahead of this machine's. */
 export const clockOffsetCursor = 'clock'
 
-export type SyncMode = 'incremental' | 'reconcile' | 'full'
-
-/** `gaps`: done, with known gaps or skipped streams. `interrupted`: stopped on request; the next run continues. */
-export type SyncOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
-
-/** What a run did with one stream, for `sync_runs` and the report. */
-export type StreamReport = {
-  readonly stream: StreamName
-  readonly requests: number
-  readonly rows: number
-  readonly changed: number
-  /** Milliseconds from the stream's first request to its last commit. */
-  readonly tookMs: number
-  /** The missing scope if the stream was skipped, else null. */
-  readonly skipped: string | null
-  /** Why the stream was not read completely, else null. */
-  readonly failed: string | null
-}
-
 export type RereadChoice = 'all' | { readonly atLeast: number; readonly oneIn: number }
 
 /** The parts of a row's key as texts, without `project_id`. */

@@ -4,7 +4,25 @@ import type { ProjectId, ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { AuditEstimate, AuditResult } from './audit.ts'
 import type { StreamChange, StreamDigest } from './day-digests.ts'
-import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
+
+export type SyncMode = 'incremental' | 'reconcile' | 'full'
+
+/** `gaps`: done, with known gaps or skipped streams. `interrupted`: stopped on request; the next run continues. */
+export type SyncOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
+
+/** What a run did with one stream, for `sync_runs` and the report. */
+export type StreamReport = {
+  readonly stream: StreamName
+  readonly requests: number
+  readonly rows: number
+  readonly changed: number
+  /** Milliseconds from the stream's first request to its last commit. */
+  readonly tookMs: number
+  /** The missing scope if the stream was skipped, else null. */
+  readonly skipped: string | null
+  /** Why the stream was not read completely, else null. */
+  readonly failed: string | null
+}
 
 /** `sync`, one project. */
 export type SyncReport = {

@@ -1,7 +1,8 @@
 /** Which days' rollups a sync run requests. A past day can change at any time, and nothing shows that it did. */
 import type { LocalDay } from '../../values/days.ts'
 import { daySeconds, type EpochSeconds, hourSeconds, rfc3339 } from '../../values/time.ts'
-import type { StoredRollup, SyncMode } from './mirror.ts'
+import type { StoredRollup } from './mirror.ts'
+import type { SyncMode } from './reports.ts'
 
 /** The key of the gap of past days that are missing. */
 export const historyGapKey = 'history'

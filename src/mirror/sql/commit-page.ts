@@ -188,7 +188,7 @@ async function storeSyncState(
   for (const gap of page.gaps ?? []) await openGap(trx, gap)
   if (page.resolvedGapKeys !== undefined) await closeGaps(trx, stream, page.resolvedGapKeys)
   if (childRead === undefined) for (const row of rejectedRows) await openGap(trx, ...gapForRow(page, row))
-  if (page.observations !== undefined) await recordBehaviours(trx, page.observations)
+  if (page.observations?.length) await recordBehaviours(trx, page.observations)
   if (page.cursors !== undefined) await writeCursors(trx, page.cursors)
 }
 

@@ -5,9 +5,9 @@ import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type Scalar, stringifyJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import { encodeJson, encodeText } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
-import type { ProjectContext } from './project-context.ts'
 import { type InsertedColumn, streamTables } from './stream-tables.ts'
 
 export type SqlValue = string | number | bigint | null | boolean
@@ -22,8 +22,11 @@ export type EncodedPage = {
   readonly escaped: number
 }
 
+/** `run`: the sync run that stores the rows. */
+type EncodingContext = Pick<ProjectDb, 'kind' | 'project'> & { readonly run: { readonly id: string | null } }
+
 /** Of two rows with the same key, the last one wins. `fields`: the discovered fields of the stream. */
-export function encodePage(context: ProjectContext, page: MirrorCommit, fields: StreamFields): EncodedPage {
+export function encodePage(context: EncodingContext, page: MirrorCommit, fields: StreamFields): EncodedPage {
   const columns = [...streamTables[page.stream].columns, ...fields.columns]
   const byKey = new Map<string, EncodedRow>()
   const rejectedRows: RejectedRow[] = []
@@ -64,7 +67,7 @@ export function textOf(row: EncodedRow, column: string): string | null {
 }
 
 function readValue(
-  { kind, project, run }: ProjectContext,
+  { kind, project, run }: EncodingContext,
   { stream, requestedAt }: MirrorCommit,
   { columns, extraFields, item, storedRaw }: MirrorRow,
   { name, path }: InsertedColumn,

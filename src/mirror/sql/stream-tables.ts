@@ -59,11 +59,3 @@ function describeTable(stream: StreamName): StreamTable {
 export const streamTables = Object.fromEntries(
   streamNames.map((stream) => [stream, describeTable(stream)]),
 ) as Readonly<Record<StreamName, StreamTable>>
-
-/** Parts of a key that are made from the row: they differ if the service orders its fields in another way. */
-const madeColumns = ['entry_hash', 'ordinal']
-
-/** The parts of the key that are not in the row itself. */
-export function identityColumns(stream: StreamName): readonly string[] {
-  return streamTables[stream].key.filter((name) => !madeColumns.includes(name))
-}

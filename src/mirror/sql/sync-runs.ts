@@ -8,7 +8,8 @@ import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { StreamReadStatus, StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
+import type { StreamReadStatus } from '../core/mirror.ts'
+import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
 import type { ProjectContext } from './project-context.ts'
 
 /** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */

@@ -1,14 +1,24 @@
 /** Reads a list page by page: the requests of a reading, each response with what to commit, and how a sync stores it. */
 import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
-import { ApiError, throwIfAborted } from '../../service/core/api-failure.ts'
-import type { ApiGet, ApiResponse, ListItems, Priority, QueryParams } from '../../service/core/api-request.ts'
+import { throwIfAborted } from '../../service/core/api-failure.ts'
+import type { ApiGet, ApiResponse, ListItems, Priority } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
-import { asJsonObject, type Json } from '../../values/json.ts'
+import type { Json } from '../../values/json.ts'
 import { rfc3339 } from '../../values/time.ts'
 import type { ParsedRows } from '../core/item-fields.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
-import { findFutureDated, type ScanPage } from '../core/pagination/page-evidence.ts'
+import { findFutureDated } from '../core/pagination/page-evidence.ts'
+import {
+  hasMoreIn,
+  itemsIn,
+  type RefusedParameter,
+  refusedParameter,
+  requirePage,
+  type ScanPage,
+  toParameters,
+  toScanPage,
+} from '../core/pagination/page-exchange.ts'
 import { type RangesToRead, readRanges } from '../core/pagination/pagination.ts'
 import {
   decodeProfile,
@@ -18,15 +28,13 @@ import {
   type ListEndpoint,
   mergeProfiles,
   type PagingProfile,
-  pageSizesOf,
   resetUnsupported,
   toForgotten,
   toObservations,
   unknownValue,
 } from '../core/pagination/paging-profile.ts'
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
-import type { MissedRange, PageRequest, Progress, RefusedParameter } from '../core/pagination/reading-state.ts'
-import { fillMissingTimes, type RowTimes } from '../core/pagination/sort-order.ts'
+import type { MissedRange, PageRequest, Progress } from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
 type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
@@ -99,7 +107,7 @@ export function isHasMoreUnreliable({ profiles, behaviours }: SyncRun): boolean 
 }
 
 export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean {
-  return asJsonObject(response?.data)?.hasMore === true
+  return hasMoreIn(response?.data)
 }
 
 /** A reconcile learns anew what an earlier observation may have got wrong, because the service may have changed. */
@@ -221,74 +229,19 @@ type PageReply =
 async function requestPage(
   get: ApiGet,
   list: ListEndpoint,
-  { bounds, limit, part, progress: { profile } }: PageRequest,
+  request: PageRequest,
   priority: Priority,
 ): Promise<PageReply> {
-  const sent: Record<string, string | number> = {}
-  if (list.lowerParam !== null && bounds.lower !== undefined) sent[list.lowerParam] = rfc3339(bounds.lower)
-  if (list.upperParam !== null && bounds.upper !== undefined) sent[list.upperParam] = rfc3339(bounds.upper)
-  if (profile.support.limit !== 'refused') sent.limit = limit ?? pageSizesOf(list).most
+  const { profile } = request.progress
+  const sent = toParameters(list, request, profile)
   try {
-    const response = await get(list.path, { ...list.query, ...part, ...sent }, priority)
-    return { kind: 'page', ...parsePage(list, response), response }
+    const response = await get(list.path, { ...list.query, ...request.part, ...sent }, priority)
+    const items = response.items ?? toItems(itemsIn(response.data))
+    requirePage(list, response, items)
+    return { kind: 'page', page: toScanPage(list, response, items), items, response }
   } catch (error) {
     const parameter = refusedParameter(error, list, profile, sent)
     if (parameter === null) throw error
     return { kind: 'refused', parameter, error }
   }
-}
-
-/** The parameter that a 400 is about; null if it is about something else. */
-function refusedParameter(error: unknown, list: ListEndpoint, profile: PagingProfile, sent: QueryParams) {
-  const failure = error instanceof ApiError ? error.failure : null
-  if (failure?.kind !== 'refused' || failure.status !== 400) return null
-  const wasSent = (name: string | null) => name === null || sent[name] !== undefined
-  const isBounded = Object.keys(sent).some((name) => name !== 'limit')
-  if (list.isDocumented) {
-    const isMissing = !wasSent(list.lowerParam) || !wasSent(list.upperParam)
-    if (isMissing && !profile.requiresBothBounds) return 'missing bound'
-    return isBounded ? 'bound' : null
-  }
-  const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
-  if (sent.limit !== undefined && isLimitNamed) return 'limit'
-  if (isBounded) return 'bound'
-  return sent.limit !== undefined && profile.support.limit === 'unknown' ? 'limit' : null
-}
-
-/** A documented list may hold this many times the requested limit; more is not a page. */
-const maxPageFactor = 5
-
-function parsePage(list: ListEndpoint, response: ApiResponse): { page: ScanPage; items: ListItems } {
-  const { data, status, requestId } = response
-  const body = asJsonObject(data) ?? {}
-  const items = response.items ?? toItems(Array.isArray(data) ? data : body.items)
-  if (items === null) {
-    const why = `${list.path} answered without a list of items`
-    throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
-  }
-  if (list.isDocumented && items.count > maxPageFactor * pageSizesOf(list).most) {
-    const why = `${list.path} answered ${items.count} rows, where ${pageSizesOf(list).most} at most were asked for`
-    throw new ApiError({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
-  }
-  const { cursorLimit } = response
-  return { page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit }, items }
-}
-
-function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids' | 'times'> {
-  const page = { ids: [] as string[], times: [] as RowTimes[], rows: [] as Json[] }
-  for (const batch of items.batches()) {
-    for (const item of batch.items) {
-      page.ids.push(list.identify(item))
-      page.times.push(list.times(item))
-      page.rows.push(items.count > maxPageFactor * pageSizesOf(list).most ? null : item)
-    }
-    // They were listed, so they count for the size of the page.
-    for (const { id, why } of batch.rejectedRows) {
-      page.ids.push(id ?? `refused: ${why}`)
-      page.times.push(new Map())
-      page.rows.push(null)
-    }
-  }
-  const isUnreadableTime = (row: number, field: string) => asJsonObject(page.rows[row])?.[field] != null
-  return { ids: page.ids, times: fillMissingTimes(page.times, isUnreadableTime) }
 }

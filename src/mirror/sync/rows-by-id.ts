@@ -16,7 +16,7 @@ import { listStreams } from '../streams/all-streams.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { mapConcurrently } from './concurrency.ts'
 import { commitWithoutRows } from './pages.ts'
-import { priorityFor, type SyncRun } from './run.ts'
+import { createRunStats, priorityFor, type SyncRun } from './run.ts'
 
 const batchSize = 100
 const concurrency = 8
@@ -120,6 +120,12 @@ export type WebhookDeps = RereadDeps & {
 }
 
 type RowOutcome = 'read' | 'gone' | 'refused'
+
+/** For the deliveries of one batch. */
+export function createWebhookDeps(deps: Omit<WebhookDeps, 'mode' | 'stats' | 'notices' | 'outcomes'>): WebhookDeps {
+  const stats = createRunStats(deps.now, () => {})
+  return { ...deps, mode: 'incremental', stats, notices: new Set(), outcomes: new Map() }
+}
 
 /** `found`: a summary for users. `needsListSync`: without usable ids, an incremental sync of the lists is needed. */
 type WebhookResult = { readonly found: string; readonly needsListSync: boolean }

@@ -6,10 +6,10 @@ import type { ApiGet, Priority } from '../../service/core/api-request.ts'
 import { clockToleranceSeconds, presentTime } from '../../values/cursor-limit.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type EpochSeconds, rfc3339, type Seconds } from '../../values/time.ts'
-import { type CommitResult, clockOffsetCursor, type StreamReport, type SyncMode } from '../core/mirror.ts'
+import { type CommitResult, clockOffsetCursor } from '../core/mirror.ts'
 import type { RangeSettings } from '../core/mirrored-range.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
-import type { SyncProgress } from '../core/reports.ts'
+import type { StreamReport, SyncMode, SyncProgress } from '../core/reports.ts'
 import type { Mirror } from '../sql/mirror.ts'
 
 export type SyncDeps = RangeSettings & {

@@ -7,8 +7,10 @@
  * All of it is in the warehouse after each step, so an audit continues where it was stopped or killed, and several processes
  * may work on one.
  */
+import type { StreamName } from '../../../schema/stream-specs.ts'
 import { ApiError, isBudgetUnavailable, isRefused, unreadableRowReason } from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
+import { formatCount } from '../../values/format.ts'
 import { type AuditedStream, type AuditResult, createSample, type Random } from '../core/audit.ts'
 import {
   type AuditRow,
@@ -21,38 +23,82 @@ import { isMassDeletion } from '../core/mirror.ts'
 import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { listStreams } from '../streams/all-streams.ts'
-import { mapConcurrently, throwIfSliceOver } from '../sync/concurrency.ts'
+import { isStopped, mapConcurrently, throwIfSliceOver } from '../sync/concurrency.ts'
 import { type RereadDeps, rereadByIds } from '../sync/rows-by-id.ts'
+import { createRunStats } from '../sync/run.ts'
 import { auditedChild, type CompareDeps, compareParent, type ParentComparison } from './compare-parent.ts'
 import { learnListedFields } from './learn-listed-fields.ts'
 
-export type AuditDeps = CompareDeps &
-  RereadDeps & {
-    readonly mirror: Mirror
-    readonly store: AuditStore
-    /** How many rows are drawn at most. */
-    readonly sampleSize: number
-    readonly random: Random
-    readonly requestCount: () => number
-    /**
-     * `done`: an incremental sync of the audited streams began after the call and has ended. Throws ApiError if the sync
-     * failed.
-     */
-    readonly catchUp: (audit: OpenAudit) => Promise<'done' | 'not yet'>
-    readonly isSliceOver?: (() => boolean) | undefined
-    readonly onRow?: ((stream: AuditedStream) => void) | undefined
-  }
+export type AuditDeps = CompareDeps & {
+  readonly mirror: Mirror
+  readonly store: AuditStore
+  /** How many rows are drawn at most. */
+  readonly sampleSize: number
+  readonly random: Random
+  readonly requestCount: () => number
+  /**
+   * `done`: an incremental sync of the audited streams began after the call and has ended. Throws ApiError if the sync
+   * failed.
+   */
+  readonly catchUp: (audit: OpenAudit) => Promise<'done' | 'not yet'>
+  readonly isSliceOver?: (() => boolean) | undefined
+  readonly onRow?: ((stream: AuditedStream) => void) | undefined
+}
 
-/** `waiting`: the sync that must come first could not run now; continue later. */
-type AuditStep = { readonly kind: 'finished'; readonly result: AuditResult } | { readonly kind: 'waiting' }
+type AuditRun = AuditDeps & RereadDeps
+
+/** `notices`: sentences for users. */
+type AuditStep =
+  | { readonly kind: 'finished'; readonly result: AuditResult; readonly notices: readonly string[] }
+  /** The sync that must come first could not run now; continue later. */
+  | { readonly kind: 'waiting' }
+  /** Stopped on request, or at the end of the time slice; the next one continues. */
+  | { readonly kind: 'stopped' }
 
 /** An audit that is older is finished with what it has: the rows are read in random order, so those are a sample, too. */
 const abandonedAfterMs = 20 * 3_600_000
 
 const idsPerRead = 2000
 
-/** Begins an audit or continues the open one. Throws ApiError, or what `throwIfSliceOver` throws. */
+/** The audited stream, and that of its children if the project mirrors it. */
+export function auditedNames(mirrored: ReadonlySet<StreamName>, stream: AuditedStream): readonly StreamName[] {
+  const child = auditedChild(stream, mirrored)
+  return child === null ? [stream] : [stream, child.name]
+}
+
+/** Whether all of them have been read to their end once: before that, the mirror is known to be incomplete. */
+export async function canAudit(
+  mirror: Pick<Mirror, 'readStreamStatuses'>,
+  mirrored: ReadonlySet<StreamName>,
+  stream: AuditedStream,
+): Promise<boolean> {
+  const names = auditedNames(mirrored, stream)
+  const statuses = await mirror.readStreamStatuses(names)
+  return mirrored.has(stream) && names.every((name) => statuses.get(name) === 'complete')
+}
+
+/** Begins an audit or continues the open one. Throws ApiError. */
 export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<AuditStep> {
+  const notices = new Set<string>()
+  const run: AuditRun = { ...deps, mode: 'reconcile', stats: createRunStats(deps.now, () => {}), notices }
+  try {
+    const result = await continueAudit(run, stream)
+    if (result === null) return { kind: 'waiting' }
+    if (isMassDeletion(result.gone, result.drawn)) notices.add(massDeletionNotice(result))
+    return { kind: 'finished', result, notices: [...notices] }
+  } catch (error) {
+    if (isStopped(error)) return { kind: 'stopped' }
+    throw error
+  }
+}
+
+function massDeletionNotice({ stream, gone, drawn }: AuditResult): string {
+  const what = `the service did not find ${formatCount(gone)} of ${formatCount(drawn)} ${stream} that were read again`
+  return `nothing was marked as deleted, although ${what}: a fault is likelier`
+}
+
+/** Null: it has to wait. */
+async function continueAudit(deps: AuditRun, stream: AuditedStream): Promise<AuditResult | null> {
   const { store } = deps
   const open = await store.readOpen(stream)
   const isAbandoned = open !== null && deps.now() - open.startedAt > abandonedAfterMs
@@ -61,17 +107,17 @@ export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<
   let hasRead = await settleAll(deps, audit, 'drawn', false)
   const suspected = await store.listRows(audit, 'suspected', 1)
   if (suspected.length > 0 && !audit.isSynced) {
-    if ((await deps.catchUp(audit)) === 'not yet') return { kind: 'waiting' }
+    if ((await deps.catchUp(audit)) === 'not yet') return null
     await store.markSynced(audit, deps.now())
     hasRead = true
   }
   hasRead = await settleAll(deps, audit, 'suspected', hasRead)
   await settleAll(deps, audit, 'confirmed', hasRead)
   await markGone(deps, audit)
-  return { kind: 'finished', result: await store.finish(audit, deps.now()) }
+  return store.finish(audit, deps.now())
 }
 
-async function beginAudit(deps: AuditDeps, stream: AuditedStream): Promise<OpenAudit> {
+async function beginAudit(deps: AuditRun, stream: AuditedStream): Promise<OpenAudit> {
   const sample = await drawSample(deps, stream)
   await learnListedFields(deps, stream, sample.ids)
   return deps.store.start(stream, sample, deps.now())
@@ -97,7 +143,7 @@ export async function drawSample(
   return { population: sample.population(), ids: sample.draw() }
 }
 
-async function compareFirst(deps: AuditDeps, { stream }: OpenAudit, { id }: AuditRow): Promise<AuditRowResult> {
+async function compareFirst(deps: AuditRun, { stream }: OpenAudit, { id }: AuditRow): Promise<AuditRowResult> {
   const found = await compareParent(deps, stream, id)
   if (found.kind !== 'compared') return { id, differences: [], state: found.kind }
   const { differences } = found
@@ -106,7 +152,7 @@ async function compareFirst(deps: AuditDeps, { stream }: OpenAudit, { id }: Audi
 }
 
 /** A row that differed and cannot be read now counts as differing: another state would claim too much. */
-async function compareAgain(deps: AuditDeps, { stream }: OpenAudit, row: AuditRow): Promise<AuditRowResult> {
+async function compareAgain(deps: AuditRun, { stream }: OpenAudit, row: AuditRow): Promise<AuditRowResult> {
   const { id } = row
   const found = await compareParent(deps, stream, id)
   if (found.kind === 'gone') return { id, differences: [], state: 'gone' }
@@ -125,7 +171,7 @@ function isWhole({ children }: Extract<ParentComparison, { kind: 'compared' }>):
  * Stores the row and its children as the service has them; children that it no longer has stay, as after every sync. It is
  * stored that the row differs before it is corrected: whoever compares it next finds it equal.
  */
-async function correctRow(deps: AuditDeps, { stream }: OpenAudit, row: AuditRow): Promise<AuditRowResult> {
+async function correctRow(deps: AuditRun, { stream }: OpenAudit, row: AuditRow): Promise<AuditRowResult> {
   const result = { ...row, state: 'differing' } as const
   const found = await compareParent(deps, stream, row.id)
   if (found.kind !== 'compared') return result
@@ -141,7 +187,7 @@ async function correctRow(deps: AuditDeps, { stream }: OpenAudit, row: AuditRow)
 }
 
 /** Reads what was gone by its ids once more, which marks it as deleted, unless that is in doubt. */
-async function markGone(deps: AuditDeps, audit: OpenAudit): Promise<void> {
+async function markGone(deps: AuditRun, audit: OpenAudit): Promise<void> {
   const gone = await deps.store.listRows(audit, 'gone', audit.drawn)
   if (isMassDeletion(gone.length, audit.drawn)) return
   const ids = gone.map(({ id }) => id)
@@ -164,7 +210,7 @@ const fewRows = 5
  * Settles all rows of a state, and counts the requests and the time. `hasRead`: the service let something be read just now, so
  * that it does not fail as a whole. Returns whether one was read.
  */
-async function settleAll(deps: AuditDeps, audit: OpenAudit, from: OpenRowState, hasReadBefore: boolean) {
+async function settleAll(deps: AuditRun, audit: OpenAudit, from: OpenRowState, hasReadBefore: boolean) {
   for (let hasRead = hasReadBefore; ; ) {
     const rows = await deps.store.listRows(audit, from, batchSize)
     if (rows.length === 0) return hasRead
@@ -186,7 +232,7 @@ async function settleAll(deps: AuditDeps, audit: OpenAudit, from: OpenRowState, 
  * once more as long as others can be read. `failure`: why the others are not settled.
  */
 async function settleBatch(
-  deps: AuditDeps,
+  deps: AuditRun,
   audit: OpenAudit,
   from: OpenRowState,
   rows: readonly AuditRow[],

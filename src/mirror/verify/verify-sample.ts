@@ -12,7 +12,7 @@ import { auditedChild, type CompareDeps, compareParent } from './compare-parent.
 import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
 import { missingScope, neverRead, unreadableText } from './verify.ts'
 
-type VerifySampleDeps = CompareDeps &
+export type VerifySampleDeps = CompareDeps &
   ComparisonOptions & {
     readonly mirror: CompareDeps['mirror'] & Pick<Mirror, 'readStreamStatuses'>
     readonly store: Pick<AuditStore, 'listIds'>

@@ -14,7 +14,7 @@ import { fetchDay, unreadableDayReason } from '../sync/rollup-days.ts'
 import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
 import { type ReadDeps, readServedChildren, readServedItems, readStoredChildren, readStoredRows } from './read-rows.ts'
 
-type VerifyDeps = ReadDeps &
+export type VerifyDeps = ReadDeps &
   Omit<ComparisonOptions, 'get'> & {
     readonly timeZone: string
     /** The present day ends the comparison. */

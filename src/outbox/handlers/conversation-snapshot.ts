@@ -1,14 +1,12 @@
 /** Reads the messages of a conversation from the service. */
 import type { MirrorRow } from '../../../schema/row.ts'
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
-import { decodeProfile, documentedPageSizes } from '../../mirror/core/pagination/paging-profile.ts'
-import { allTime } from '../../mirror/core/pagination/pending-ranges.ts'
-import type { MessageSide, PagingProfile, TimeRange } from '../../mirror/mirror.ts'
-import { conversations, messages } from '../../mirror/streams/all-streams.ts'
-import { readList } from '../../mirror/sync/pages.ts'
+import type { MessageSide, MessagesRead } from '../../mirror/mirror.ts'
+import { conversations } from '../../mirror/streams/all-streams.ts'
+import { readMessages } from '../../mirror/sync/read-messages.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
-import { type EpochMs, type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import { toLaneName } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import type { ShownReply } from '../core/review-guards.ts'
@@ -18,99 +16,26 @@ export type SnapshotMessage = ShownReply & { readonly side: MessageSide }
 
 export type ConversationSnapshot = ReturnType<typeof toSnapshot>
 
-/** Longer conversations are not read to the end, so replies in them cannot be verified. */
-const maxPages = 50
-
-/** Reads all messages: the service's clocks may be wrong, so a time bound could exclude the message. Throws ApiError. */
-export async function readSnapshot(deps: WritebackDeps, conversation: string): Promise<ConversationSnapshot> {
-  const requestedAt = deps.now()
-  return toSnapshot(await readMessagePages(deps, conversation, allTime, null), requestedAt)
+/** Reads all messages. `isProven`: and checks that none was skipped. Throws ApiError. */
+export async function readSnapshot(deps: WritebackDeps, conversation: string, options?: { readonly isProven: true }) {
+  const { projectId, get, now } = deps
+  const { readBehaviours, recordBehaviours } = deps.outbox
+  return toSnapshot(
+    await readMessages({ projectId, get, now, readBehaviours, recordBehaviours }, conversation, options),
+  )
 }
 
-/**
- * Reads all messages and checks that none was skipped. A page starts at the last time seen, so a row with a time in the
- * future at the end of a page makes the next page start too late. A list of several pages is read again from the middle
- * of the first page and must show the same messages. Throws ApiError.
- */
-export async function readSnapshotTwice(deps: WritebackDeps, conversation: string): Promise<ConversationSnapshot> {
-  const requestedAt = deps.now()
-  const first = await readMessagePages(deps, conversation, allTime, null)
-  const { middleTime, profile, rows } = first
-  if (first.pages <= 1 || !first.isComplete || middleTime === null) return toSnapshot(first, requestedAt)
-  const range = profile.ends.unbounded === 'newest' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
-  const again = await readMessagePages(deps, conversation, range, profile)
-  const isConsistent = again.isComplete && [...again.rows.keys()].every((id) => rows.has(id))
-  return toSnapshot({ ...first, rows: new Map([...again.rows, ...rows]), isComplete: isConsistent }, requestedAt)
-}
-
-type MessagePages = Awaited<ReturnType<typeof readMessagePages>>
-
-async function readMessagePages(
-  deps: WritebackDeps,
-  conversation: string,
-  range: TimeRange,
-  knownProfile: PagingProfile | null,
-) {
-  const list = messages.list(deps.projectId, conversation)
-  let profile = knownProfile ?? decodeProfile(list, await deps.outbox.readBehaviours())
-  const rows = new Map<string, MirrorRow>()
-  let [pages, isComplete, isInOrder] = [0, true, true]
-  /** The time of the middle row of the first page. */
-  let middleTime: EpochSeconds | null = null
-  let clockOffset: number | null = null
-  for await (const read of readList(deps.get, { list, profile, ranges: [range], priority: 'write' })) {
-    const { rows: messageRows, rejectedRows } = messages.parseRows(read.items, conversation)
-    const snapshots = messageRows.map(toSnapshotMessage)
-    for (const row of messageRows) rows.set(String(row.columns.id), row)
-    profile = read.profile
-    const serverDate = read.response?.serverDate ?? null
-    if (serverDate !== null) clockOffset ??= serverDate - Math.floor(deps.now() / 1000)
-    middleTime ??= snapshots[snapshots.length >> 1]?.at ?? null
-    if (read.isLastOfResponse && read.items.length > 0) pages += 1
-    isComplete &&= rejectedRows.length + read.rejectedRows.length + read.missedRanges.length === 0
-    isComplete &&= messageRows.every(({ columns }) => columns.id != null)
-    isInOrder &&= isSorted(snapshots)
-    if (read.observations.length > 0) await deps.outbox.recordBehaviours(read.observations)
-    if ((pages >= maxPages || rows.size > maxPages * documentedPageSizes.most) && !read.isComplete) {
-      isComplete = false
-      break
-    }
-  }
-  // If rows are not ordered by time, rows between pages may be skipped.
-  return {
-    rows,
-    pages,
-    isComplete: isComplete && (isInOrder || pages <= 1),
-    middleTime,
-    profile,
-    clockOffset: clockOffset ?? 0,
-  }
-}
-
-/**
- * `clockOffset`: how far the service's clock is ahead of ours, in seconds; 0 if its responses do not say. `isComplete`: false
- * if messages may be missing.
- */
-function toSnapshot({ rows, isComplete, clockOffset }: MessagePages, requestedAt: EpochMs) {
-  const all = [...rows.values()]
+function toSnapshot({ rows, ...read }: MessagesRead) {
   const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSnapshotMessage).sort(compareByTime)
   return {
+    ...read,
     /** Oldest first, without system events. */
-    utterances: oldestFirst(all.filter(isUtterance)),
+    utterances: oldestFirst(rows.filter(isUtterance)),
     /** Including system events, as it is not documented which messages are system events. */
-    messages: oldestFirst(all),
+    messages: oldestFirst(rows),
     /** The same messages as rows for the mirror. */
-    rows: all,
-    requestedAt,
-    clockOffset,
-    isComplete,
+    rows,
   }
-}
-
-/** In ascending or descending order. */
-function isSorted(page: readonly SnapshotMessage[]): boolean {
-  const steps = page.slice(1).map(({ at }, n) => Math.sign((at ?? Number.NaN) - (page[n]?.at ?? Number.NaN)))
-  return !steps.some(Number.isNaN) && !(steps.includes(1) && steps.includes(-1))
 }
 
 /** According to the API documentation, every other kind is a system event. */

@@ -16,7 +16,6 @@ import {
   type ConversationSnapshot,
   findViolation,
   readSnapshot,
-  readSnapshotTwice,
   type SnapshotMessage,
 } from './conversation-snapshot.ts'
 import { type CreateHandler, isInDoubt, readTarget, type Task, type Verification } from './operation-handler.ts'
@@ -42,7 +41,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     return { canSend: true, body, before }
   },
   verify: async ({ deps, writeback }) => {
-    const { messages: current, isComplete } = await readSnapshotTwice(deps, writeback.target)
+    const { messages: current, isComplete } = await readSnapshot(deps, writeback.target, { isProven: true })
     const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
     const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
 import { readReportData } from '../../../src/analytics/sql/report-data.ts'
-import type { StreamReport } from '../../../src/mirror/core/mirror.ts'
+import type { StreamReport } from '../../../src/mirror/core/reports.ts'
 import { rfc3339 } from '../../../src/values/time.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
 import { commit, conversation, rollup } from '../../warehouse/row-fixtures.ts'

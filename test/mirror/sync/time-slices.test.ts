@@ -1,7 +1,7 @@
 /** A worker reads in time slices. However short they are, each leaves less to the next one, so that they come to an end. */
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
-import type { SyncMode } from '../../../src/mirror/core/mirror.ts'
+import type { SyncMode } from '../../../src/mirror/core/reports.ts'
 import { daySeconds, type EpochSeconds } from '../../../src/values/time.ts'
 import { findFaults, runOnce, type Scene, type Service, sqlite, withService } from './interrupted-runs.ts'
 

@@ -5,7 +5,6 @@ import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { createAuditStore } from '../../../src/mirror/sql/audits.ts'
 import { listStreams } from '../../../src/mirror/streams/all-streams.ts'
-import { createRunStats } from '../../../src/mirror/sync/run.ts'
 import { type AuditDeps, runAudit } from '../../../src/mirror/verify/audit.ts'
 import { ApiError } from '../../../src/service/core/api-failure.ts'
 import type { ApiGet } from '../../../src/service/core/api-request.ts'
@@ -49,14 +48,11 @@ const notFound = () => {
 function auditOf(warehouse: Warehouse, over: Partial<AuditDeps> = {}) {
   const deps: AuditDeps = {
     projectId: 'p',
-    mode: 'reconcile',
     streams: new Set(['conversations']),
     startDate: null,
     get: serve(),
     mirror: openMirror(warehouse, 'p'),
     store: createAuditStore(warehouse.projectDb('p')),
-    stats: createRunStats(Date.now, () => {}),
-    notices: new Set(),
     sampleSize: 1000,
     // Draws in the order of the ids.
     random: () => 1 - Number.EPSILON,

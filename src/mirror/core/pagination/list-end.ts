@@ -1,5 +1,6 @@
 /** What a page shows only beside another one: from which end of the list it was taken, and whether `hasMore` is exact. */
-import { conservativeOrder, isCut, isOutside, type ScanPage, showsNewRows } from './page-evidence.ts'
+import { conservativeOrder, isCut, isOutside, showsNewRows } from './page-evidence.ts'
+import type { ScanPage } from './page-exchange.ts'
 import type { ListEnd } from './paging-profile.ts'
 import { farFuture, type Move } from './pending-ranges.ts'
 import { observe, type Reading, type Requests, request, setEnd } from './reading-state.ts'

@@ -1,6 +1,7 @@
 /** What a single page proves: whether it is cut, what it shows about the service, and what it leaves of a range. */
 import { clockToleranceSeconds } from '../../../values/cursor-limit.ts'
 import type { EpochSeconds } from '../../../values/time.ts'
+import type { ScanPage } from './page-exchange.ts'
 import { type Bound, type ListEndpoint, type PagingProfile, pageSizesOf, type ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import {
@@ -14,14 +15,6 @@ import {
   type TimeBounds,
   timesOf,
 } from './sort-order.ts'
-
-export type ScanPage = {
-  readonly ids: readonly string[]
-  readonly times: readonly RowTimes[]
-  readonly hasMore: boolean
-  /** The earlier of the two clocks when the page was requested. No row of it moves a cursor beyond. */
-  readonly cursorLimit: EpochSeconds
-}
 
 /** `hasMore` is set on a page so small that the page size cannot have limited it. */
 export function isShortPage(list: ListEndpoint, { ids, hasMore }: ScanPage): boolean {

@@ -17,9 +17,9 @@ import {
   joinsEdge,
   middleSecond,
   restAfterPage,
-  type ScanPage,
   showsNewRows,
 } from './page-evidence.ts'
+import type { RefusedParameter, ScanPage } from './page-exchange.ts'
 import {
   emptyProfile,
   type ListEnd,
@@ -43,7 +43,6 @@ import {
   type Progress,
   pageBefore,
   type Reading,
-  type RefusedParameter,
   type Requests,
   replaceRange,
   request,

@@ -2,15 +2,8 @@
 
 import type { EpochSeconds } from '../../../values/time.ts'
 import { orderOf } from './list-end.ts'
-import {
-  edgeSecond,
-  isCut,
-  isOutside,
-  rangeBeyondEdge,
-  restAfterPage,
-  type ScanPage,
-  showsNewRows,
-} from './page-evidence.ts'
+import { edgeSecond, isCut, isOutside, rangeBeyondEdge, restAfterPage, showsNewRows } from './page-evidence.ts'
+import type { ScanPage } from './page-exchange.ts'
 import { boundOf, pageSizesOf, type ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 

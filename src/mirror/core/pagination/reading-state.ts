@@ -1,7 +1,7 @@
 /** The state of a reading: what is pending, which is committed with each page, and what only saves requests. */
-import type { QueryParams } from '../../../service/core/api-request.ts'
 import type { EpochSeconds } from '../../../values/time.ts'
-import { conservativeOrder, isCut, isOutside, learnFromPage, type ScanPage, showsNewRows } from './page-evidence.ts'
+import { conservativeOrder, isCut, isOutside, learnFromPage, showsNewRows } from './page-evidence.ts'
+import type { PageQuery, RefusedParameter, ScanPage } from './page-exchange.ts'
 import {
   type ListEnd,
   type ListEndpoint,
@@ -14,17 +14,7 @@ import { type Move, type PendingRanges, shapeOf, type TimeRange } from './pendin
 import { completeUpTo, inferOrder, minConclusiveRows, type OrderObservation, type TimeBounds } from './sort-order.ts'
 
 /** A request, and what is to be committed with the rows of the response before it. */
-export type PageRequest = {
-  readonly bounds: TimeBounds
-  /** Null: a full page. */
-  readonly limit: number | null
-  /** Parameters that restrict it to a part of the list. */
-  readonly part: QueryParams
-  readonly progress: Progress
-}
-
-/** The parameter that a 400 is about. */
-export type RefusedParameter = 'limit' | 'bound' | 'missing bound'
+export type PageRequest = PageQuery & { readonly progress: Progress }
 
 export type PageReply =
   | { readonly kind: 'page'; readonly page: ScanPage }

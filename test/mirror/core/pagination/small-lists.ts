@@ -1,6 +1,6 @@
 /** Lists of a few rows in pages of two, with every paging behaviour that the documentation leaves open, without I/O. */
 
-import type { ScanPage } from '../../../../src/mirror/core/pagination/page-evidence.ts'
+import type { ScanPage } from '../../../../src/mirror/core/pagination/page-exchange.ts'
 import { readRanges } from '../../../../src/mirror/core/pagination/pagination.ts'
 import type { ListEndpoint, PagingProfile } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import {

@@ -1,0 +1,66 @@
+/** How much of a project is mirrored, and how current it is, for `status` and pages: read from the warehouse alone. */
+import { sql } from 'kysely'
+import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
+import { type EpochMs, type EpochSeconds, toTimestamp } from '../../values/time.ts'
+import { WarehouseError } from '../../warehouse/explain-error.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { type AuditEstimate, estimateDifferences, pooledMs } from '../core/audit.ts'
+import { clockOffsetCursor } from '../core/mirror.ts'
+import { listFinishedAudits } from './audits.ts'
+import { countPendingParents } from './pending-children.ts'
+import { countFutureRows } from './reader.ts'
+import { countRows, countToShow, type RowCount, readRowCounts } from './row-counts.ts'
+import { findLockHolder } from './stream-locks.ts'
+import { streamTables } from './stream-tables.ts'
+import { readCursor } from './sync-state.ts'
+
+/** Future-dated rows are counted up to this number. */
+const maxFutureRows = 10_000
+
+/** `selected`: the streams that the project mirrors. Pending children of other streams do not count. */
+export async function readMirrorState(context: ProjectDb, selected: readonly StreamName[], now: EpochMs) {
+  const clockOffset = await readClockOffset(context)
+  const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
+  const counts = await readRowCounts(context)
+  const streams = []
+  for (const stream of streamNames) {
+    const rows = await describeRows(context, stream, countToShow(counts.get(stream) ?? null), cursorLimit)
+    const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
+    streams.push({ stream, ...rows, due })
+  }
+  /** `running`: the process that has been syncing for longest. */
+  return { streams, clockOffset, running: await findLockHolder(context.db, context.project, now) }
+}
+
+/** What the audits of the last 30 days show. */
+export async function readAuditEstimates(context: ProjectDb, now: EpochMs): Promise<readonly AuditEstimate[]> {
+  return estimateDifferences(await listFinishedAudits(context, now - pooledMs), now)
+}
+
+/** Seconds that the service's clock is ahead, as the last sync measured it; null = not measured. */
+async function readClockOffset(context: ProjectDb): Promise<number | null> {
+  const offset = await readCursor(context, clockOffsetCursor)
+  return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
+}
+
+/** A table that is missing or unreadable must not hide the state of the others. `ahead`: how many are dated in the future. */
+async function describeRows(context: ProjectDb, stream: StreamName, known: RowCount | null, cursorLimit: EpochSeconds) {
+  const { table, timeColumn } = streamSpecs[stream]
+  const ofProject = sql`from ${sql.table(table)} where project_id = ${context.project}`
+  const { hasDeletedAt } = streamTables[stream]
+  const countDeleted = hasDeletedAt ? sql`(select count(*) ${ofProject} and deleted_at is not null)` : sql`0`
+  const newestTime = timeColumn === null ? sql`null` : sql`(select max(${sql.ref(timeColumn)}) ${ofProject})`
+  try {
+    const total = known?.rows ?? (await countRows(context, stream))
+    const { rows } = await sql<{ deleted: number; newest: string | null }>`
+      select ${countDeleted} as deleted, ${newestTime} as newest`.execute(context.db)
+    const { deleted = 0, newest = null } = rows[0] ?? {}
+    const countedAt = known === null ? null : toTimestamp(known.countedAt)
+    const ahead = await countFutureRows(context, stream, cursorLimit, maxFutureRows)
+    return { rows: total - deleted, deleted, countedAt, newest, ahead, unreadable: null }
+  } catch (error) {
+    if (!(error instanceof WarehouseError) || error.kind !== 'unusable') throw error
+    return { rows: 0, deleted: 0, countedAt: null, newest: null, ahead: 0, unreadable: error.message }
+  }
+}

@@ -1,0 +1,98 @@
+/** Reads the messages of a conversation now, apart from any sync, for those who must know what it shows. Stores no row. */
+import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
+import type { ApiGet } from '../../service/core/api-request.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochMs, type EpochSeconds, parseTime, type Seconds } from '../../values/time.ts'
+import { decodeProfile, documentedPageSizes, type PagingProfile } from '../core/pagination/paging-profile.ts'
+import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
+import { countSteps } from '../core/pagination/sort-order.ts'
+import { messages } from '../streams/all-streams.ts'
+import { readList } from './pages.ts'
+
+type ReadMessagesDeps = {
+  readonly projectId: ProjectId
+  readonly get: ApiGet
+  readonly now: () => EpochMs
+  readonly readBehaviours: () => Promise<ReadonlyMap<string, string>>
+  readonly recordBehaviours: (observations: readonly ServiceBehaviour[]) => Promise<void>
+}
+
+export type MessagesRead = {
+  /** One for each message, for the mirror. */
+  readonly rows: readonly MirrorRow[]
+  readonly requestedAt: EpochMs
+  /** How far the service's clock is ahead of ours; 0 if its responses do not say. */
+  readonly clockOffset: Seconds
+  /** False: messages may be missing. */
+  readonly isComplete: boolean
+}
+
+/** Longer conversations are not read to the end. */
+const maxPages = 50
+
+/**
+ * All messages: the service's clocks may be wrong, so a time bound could exclude one. A page starts at the last time seen, so
+ * a row with a time in the future at the end of a page makes the next page start too late. `isProven`: a list of several
+ * pages is therefore read again from the middle of the first page, and must show the same messages. Throws ApiError.
+ */
+export async function readMessages(
+  deps: ReadMessagesDeps,
+  conversation: string,
+  { isProven = false } = {},
+): Promise<MessagesRead> {
+  const requestedAt = deps.now()
+  const first = await readPages(deps, conversation, allTime, null)
+  const { middleTime, profile, rows, clockOffset } = first
+  const found = { rows: [...rows.values()], requestedAt, clockOffset, isComplete: first.isComplete }
+  if (!isProven || first.pages <= 1 || !first.isComplete || middleTime === null) return found
+  const range = profile.ends.unbounded === 'newest' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
+  const again = await readPages(deps, conversation, range, profile)
+  const isComplete = again.isComplete && [...again.rows.keys()].every((id) => rows.has(id))
+  return { ...found, rows: [...new Map([...again.rows, ...rows]).values()], isComplete }
+}
+
+async function readPages(
+  deps: ReadMessagesDeps,
+  conversation: string,
+  range: TimeRange,
+  knownProfile: PagingProfile | null,
+) {
+  const list = messages.list(deps.projectId, conversation)
+  let profile = knownProfile ?? decodeProfile(list, await deps.readBehaviours())
+  const rows = new Map<string, MirrorRow>()
+  let [pages, isComplete, isInOrder] = [0, true, true]
+  /** The time of the middle row of the first page. */
+  let middleTime: EpochSeconds | null = null
+  let clockOffset: Seconds | null = null
+  for await (const batch of readList(deps.get, { list, profile, ranges: [range], priority: 'write' })) {
+    const parsed = messages.parseRows(batch.items, conversation)
+    for (const row of parsed.rows) rows.set(String(row.columns.id), row)
+    profile = batch.profile
+    const serverDate = batch.response?.serverDate ?? null
+    if (serverDate !== null) clockOffset ??= serverDate - Math.floor(deps.now() / 1000)
+    middleTime ??= timeOf(parsed.rows[parsed.rows.length >> 1]) ?? null
+    if (batch.isLastOfResponse && batch.items.length > 0) pages += 1
+    isComplete &&= parsed.rejectedRows.length + batch.rejectedRows.length + batch.missedRanges.length === 0
+    isComplete &&= parsed.rows.every(({ columns }) => columns.id != null)
+    isInOrder &&= isSorted(parsed.rows)
+    if (batch.observations.length > 0) await deps.recordBehaviours(batch.observations)
+    if ((pages >= maxPages || rows.size > maxPages * documentedPageSizes.most) && !batch.isComplete) {
+      isComplete = false
+      break
+    }
+  }
+  // If rows are not ordered by time, rows between pages may be skipped.
+  const isWhole = isComplete && (isInOrder || pages <= 1)
+  return { rows, pages, isComplete: isWhole, middleTime, profile, clockOffset: clockOffset ?? 0 }
+}
+
+function timeOf(row: MirrorRow | undefined): EpochSeconds | undefined {
+  return parseTime(row?.columns.created_at)
+}
+
+/** In ascending or descending order. */
+function isSorted(rows: readonly MirrorRow[]): boolean {
+  const times = rows.flatMap((row) => timeOf(row) ?? [])
+  const { rises, falls } = countSteps(times)
+  return rows.length <= 1 || (times.length === rows.length && (rises === 0 || falls === 0))
+}
