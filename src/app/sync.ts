@@ -6,7 +6,6 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
 import type { LockResult, SyncMode, SyncProgress, SyncReport, SyncResult } from '../mirror/mirror.ts'
-import { rememberRowCounts } from '../mirror/sql/row-counts.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { confirmZone, rememberConfirmedZone, unconfirmedZoneReason } from '../mirror/sync/rollup-days.ts'
 import { runSync } from '../mirror/sync/sync.ts'
@@ -177,9 +176,6 @@ export async function runSyncUnderLock(
       const { log, maxFactsMs } = options
       const factsOptions = { signal: service.signal, log, ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }) }
       const run = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
-      const changed = new Map(run.reports.map((report) => [report.stream, report.changed]))
-      const projectDb = warehouse.projectDb(project.projectId)
-      await warehouse.retry.run(() => rememberRowCounts(projectDb, changed, Date.now()))
       return { run, requests: service.client.requestCount(), isLockLost }
     } finally {
       stopHeartbeat()

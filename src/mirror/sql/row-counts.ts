@@ -12,12 +12,16 @@ export async function readRowCounts({ db, project }: ProjectDb): Promise<Readonl
   return new Map(rows.map(({ stream, count, at }) => [stream, { rows: Number(count), countedAt: Date.parse(at) }]))
 }
 
-/** After a sync: counts again where that is due. `changed`: the number of rows that it changed, by stream. */
-export async function rememberRowCounts(context: ProjectDb, changed: ReadonlyMap<StreamName, number>, now: EpochMs) {
+/** After a sync: counts again where that is due. `changed`: how many rows it changed. */
+export async function rememberRowCounts(
+  context: ProjectDb,
+  reports: readonly { readonly stream: StreamName; readonly changed: number }[],
+  now: EpochMs,
+): Promise<void> {
   const { db, project } = context
   const known = await readRowCounts(context)
-  for (const [stream, rows] of changed) {
-    if (!isCountDue(known.get(stream) ?? null, rows, now)) continue
+  for (const { stream, changed } of reports) {
+    if (!isCountDue(known.get(stream) ?? null, changed, now)) continue
     const count = await countRows(context, stream)
     await sql`
       update sync_streams set counted_rows = ${count}, counted_at = ${toTimestamp(now)}

@@ -11,6 +11,7 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { StreamReadStatus } from '../core/mirror.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
 import type { ProjectContext } from './project-context.ts'
+import { rememberRowCounts } from './row-counts.ts'
 
 /** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
 export async function startRun(
@@ -53,6 +54,7 @@ export async function finishRun(
     update sync_runs set finished_at = ${at}, outcome = ${outcome}, rows_read = ${sum('rows')},
       rows_changed = ${sum('changed')}, streams = ${JSON.stringify(reports)}
     where project_id = ${context.project} and id = ${run}`.execute(context.db)
+  await rememberRowCounts(context, reports, now)
 }
 
 /** Stores the stream's result. A stream that failed or was skipped keeps the time of its last complete read. */
