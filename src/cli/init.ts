@@ -110,23 +110,17 @@ async function collect(options: Options, isTerminal: boolean, hasYaml: boolean):
 const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Question>> = {
   name: {
     text: 'A name for the project (letters, digits, dashes)',
-    isSecret: false,
     problemOf: (answer) =>
       /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(answer) ? null : 'use letters, digits, dots and dashes',
   },
   baseUrl: {
     text: 'The address of the API, with its version (https://…)',
-    isSecret: false,
     problemOf: (answer) => {
       const parsed = parseBaseUrl(answer)
       return parsed.ok ? null : `the address ${parsed.why}`
     },
   },
-  projectId: {
-    text: "The project's id (a UUID)",
-    isSecret: false,
-    problemOf: projectIdProblem,
-  },
+  projectId: { text: "The project's id (a UUID)", problemOf: projectIdProblem },
   key: {
     text: 'The API key (Settings > API keys; it is not shown here)',
     isSecret: true,
@@ -134,13 +128,10 @@ const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Quest
   },
 }
 
-function wrongOption(why: string, next = '`deskmirror init --help` has examples'): UserError {
-  return new UserError({ what: 'cannot connect the project', why, next, exitCode: 2 })
-}
-
-function alreadyThere(why: string, next: string): UserError {
-  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
-}
+const wrongOption = (why: string, next = '`deskmirror init --help` has examples') =>
+  new UserError({ what: 'cannot connect the project', why, next, exitCode: 2 })
+const alreadyThere = (why: string, next: string) =>
+  new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
 
 /** The new texts of the files, by name. */
 function textsWith(project: NewProject, hasYaml: boolean): Readonly<Record<string, string>> {
@@ -158,12 +149,8 @@ async function testProject(context: CommandContext, project: NewProject): Promis
   const parsed = parseBaseUrl(project.baseUrl)
   if (!parsed.ok) throw wrongOption(`the address ${parsed.why}`)
   const key = 'file' in project.key ? readKey(project.key.file) : project.key.value
-  const tested = defaultProject({
-    name: project.name,
-    projectId: project.projectId,
-    baseUrl: parsed.url,
-    apiKey: secret(key),
-  })
+  const { name, projectId } = project
+  const tested = defaultProject({ name, projectId, baseUrl: parsed.url, apiKey: secret(key) })
   const config: Config = defaultConfig({ projects: [tested] })
   const display = context.openDisplay(true)
   const signal = context.openInterruptSignal(display, 'the current request')
@@ -190,7 +177,7 @@ function writePrivate(path: string, text: string): void {
 /** Asks a person on a terminal. What is secret is not shown while it is typed. */
 export type Question = {
   readonly text: string
-  readonly isSecret: boolean
+  readonly isSecret?: true
   readonly problemOf: (answer: string) => string | null
 }
 
@@ -207,7 +194,7 @@ function openPrompt(): Prompt {
   const terminal = createInterface({ input: process.stdin, output, terminal: true })
   return {
     close: () => terminal.close(),
-    ask: async ({ text, isSecret, problemOf }) => {
+    ask: async ({ text, isSecret = false, problemOf }) => {
       for (;;) {
         const answered = terminal.question(`${text}: `)
         isMuted = isSecret

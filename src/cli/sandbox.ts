@@ -66,16 +66,10 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
 }
 
 async function startFromFlags(flags: SandboxFlags): Promise<Sandbox> {
-  const { conversations, open, visitors, calls, messages, activity, days, port, seed, key } = flags
-  const size = {
-    conversations,
-    openConversations: open,
-    visitors,
-    calls,
-    messagesPerConversation: messages,
-    activityPerVisitor: activity,
-    days,
-  }
+  const { port, seed, key, conversations, open: openConversations, visitors, calls, days } = flags
+  const { messages: messagesPerConversation, activity: activityPerVisitor } = flags
+  const rows = { conversations, openConversations, visitors, calls, messagesPerConversation, activityPerVisitor }
+  const size = { ...rows, days }
   const prefix = trimBoth(flags.prefix, '/')
   // Loaded here so that other commands start faster.
   const { startSandbox } = await import('../sandbox/sandbox.ts')

@@ -32,18 +32,14 @@ export function defaultConfig(own: Pick<Config, 'projects'> & Partial<Config>): 
   return { ...defaultsOf(globalSettings, own), logLevelChosen: 'logLevel' in own, warnings: [], ...own }
 }
 
-const appliedAtOnce: readonly string[] = ['readOnly', 'console'] satisfies (keyof GlobalConfig)[]
-
 /** The settings, by their names in the file, whose changes a running worker cannot apply. */
 export function settingsNeedingRestart(before: Config, after: Config): readonly string[] {
-  const keys = Object.keys(globalSettings) as (keyof typeof globalSettings)[]
+  const { readOnly, console, ...needRestart } = globalSettings
   const comparable = (config: Config, key: keyof Config) =>
     key === 'httpToken' || key === 'metricsToken' ? config[key]?.reveal() : config[key]
-  return keys
-    .filter(
-      (key) => !appliedAtOnce.includes(key) && !isDeepStrictEqual(comparable(before, key), comparable(after, key)),
-    )
-    .map((key) => globalSettings[key].name)
+  return (Object.keys(needRestart) as (keyof typeof needRestart)[])
+    .filter((key) => !isDeepStrictEqual(comparable(before, key), comparable(after, key)))
+    .map((key) => needRestart[key].name)
 }
 
 /** The address of the worker's HTTP server, and who can reach it: this machine only, or others with a token. */

@@ -105,9 +105,9 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
      */
     setSwitches(changes: Partial<Switches>) {
       switches = validateSwitches(parseSwitches(changes, switches))
-      const names = Object.keys(changes)
-      if (names.some((name) => name.startsWith('rate.'))) service.keyLimits.reset()
-      if (names.some((name) => name.startsWith('storm.') || seedSwitches.includes(name)))
+      const changesAny = (names: RegExp) => Object.keys(changes).some((name) => names.test(name))
+      if (changesAny(/^rate\./)) service.keyLimits.reset()
+      if (changesAny(/^(storm\..*|content|rows\.rhythm|ids\.letters)$/))
         for (const project of projects.values()) project.reset()
     },
     scriptFault: service.faults.script,
@@ -120,8 +120,6 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
     advance: clock.advance,
   }
 }
-
-const seedSwitches = ['content', 'rows.rhythm', 'ids.letters']
 
 /** Throws RangeError if a switch names an unknown fault, change or kind of row. */
 function validateSwitches(switches: Switches): Switches {

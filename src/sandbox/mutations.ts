@@ -104,6 +104,8 @@ type Chosen = {
   readonly draw: number
 }
 
+const emailOf = (draw: number) => `new.${draw}@example.org`
+
 /** How often each random change happens, in relation to the others; and what it does. */
 const randomMutations = {
   visitorWrites: [3, ({ mutate, conversation, text }) => conversation && mutate.visitorWrites(conversation.id, text)],
@@ -111,13 +113,10 @@ const randomMutations = {
   handled: [2, ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, true)],
   reopened: [1, ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, false)],
   addConversation: [1, ({ mutate, visitor, text }) => mutate.addConversation(visitor?.id, text)],
-  addVisitor: [
-    1,
-    ({ mutate, draw }) => mutate.addVisitor({ name: `Newcomer ${draw % 1000}`, email: `new.${draw}@example.org` }),
-  ],
+  addVisitor: [1, ({ mutate, draw }) => mutate.addVisitor({ name: `Newcomer ${draw % 1000}`, email: emailOf(draw) })],
   renameVisitor: [
     1,
-    ({ mutate, visitor, draw }) => visitor && mutate.renameVisitor(visitor.id, `Renamed ${draw % 1000}`, visitor.email),
+    ({ mutate, visitor: v, draw }) => v && mutate.renameVisitor(v.id, `Renamed ${draw % 1000}`, v.email),
   ],
   addActivity: [2, ({ mutate, visitor }) => visitor && mutate.addActivity(visitor.id)],
   addCall: [1, ({ mutate, visitor }) => mutate.addCall(visitor?.id)],
