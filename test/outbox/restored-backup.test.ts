@@ -1,5 +1,5 @@
 /** A warehouse that went back in time, as after a restored backup, sends nothing until a person has said how to go on. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -10,7 +10,7 @@ import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { startTestRedis } from '../jobs/queue-fixtures.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
-import { dumpPostgres, restorePostgres } from '../support/postgres-backup.ts'
+import { dumpPostgres, restorePostgres, restoreSqlite } from '../support/guide-backup.ts'
 import { startWorkerInProcess, workerConfig } from '../worker/in-process-worker.ts'
 import { createOutboxFixture, type OutboxFixture, performedWrites } from './outbox-fixture.ts'
 
@@ -26,8 +26,7 @@ async function backUp(kind: Kind, { instance, warehouse }: OutboxFixture): Promi
     await warehouse.query(`vacuum into '${copy}'`)
     return async () => {
       await warehouse.close()
-      for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true })
-      copyFileSync(copy, path)
+      restoreSqlite(path, copy)
     }
   }
   await dumpPostgres(instance.url!, copy)

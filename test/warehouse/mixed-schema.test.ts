@@ -1,17 +1,17 @@
-/** A dump that is restored as docs/guide.md says is what it was. Other ways leave tables that every command recognises. */
+/** A backup that is restored as docs/guide.md says is what it was. Other ways leave tables that every command recognises. */
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runInProcess } from '../cli/run-in-process.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
-import { dumpPostgres, restorePostgres } from '../support/postgres-backup.ts'
+import { dumpPostgres, restorePostgres, restoreSqlite } from '../support/guide-backup.ts'
 import { findPrograms } from '../support/postgres-server.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { connect } from './older-warehouse.ts'
 import { createReleased } from './released-warehouse.ts'
 
-const [, postgres] = databases
+const [sqlite, postgres] = databases
 
 const project = {
   DESKMIRROR_BASE_URL: 'http://127.0.0.1:9',
@@ -58,6 +58,21 @@ test.for(['older', 'present'] as const)(
     await warehouse.close()
   },
 )
+
+test('a file of SQLite is restored beside the rest of a killed process', async () => {
+  const database = await sqlite.make()
+  onTestFinished(database.drop)
+  const [path, backup] = [database.url.slice('sqlite:'.length), join(createTempFolder(), 'backup')]
+  await query(database, conversation)
+  await query(database, `vacuum into '${backup}'`)
+  const killed = `const file = new (require('better-sqlite3'))('${path}')
+    file.exec("${conversation.replace("'c'", "'later'").replaceAll('\n', ' ')}")
+    process.kill(process.pid, 'SIGKILL')`
+  expect(spawnSync(process.execPath, ['-e', killed], { cwd: import.meta.dirname }).signal).toBe('SIGKILL')
+  expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
+  restoreSqlite(path, backup)
+  expect(await query(database, 'select id from conversations')).toEqual([{ id: 'c' }])
+})
 
 type Restore = {
   readonly version: Version

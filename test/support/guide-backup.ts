@@ -1,7 +1,7 @@
-/** Backs up and restores a database of Postgres, by the commands of docs/guide.md. */
+/** Backs up and restores a warehouse by the commands of docs/guide.md. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { delimiter } from 'node:path'
+import { basename, delimiter, dirname } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { findPrograms } from './postgres-server.ts'
 
@@ -12,6 +12,17 @@ function guideLines(program: string): readonly string[] {
   const lines = guide.split('\n').filter((line) => line.startsWith(`${program} `))
   if (lines.length === 0) throw new Error(`docs/guide.md has no command ${program}`)
   return lines
+}
+
+/** Nobody may have the file open. */
+export function restoreSqlite(path: string, backup: string): void {
+  const [line = ''] = guideLines('cd /var/lib/deskmirror')
+  const command = line
+    .replace('/var/lib/deskmirror', `'${dirname(path)}'`)
+    .replace('-o deskmirror ', '')
+    .replaceAll('deskmirror.db', basename(path))
+    .replace('BACKUP', `'${backup}'`)
+  execFileSync('sh', ['-c', command], { stdio: 'pipe' })
 }
 
 /** `url`: of a superuser. Runs the command as a shell would, and throws with what it printed. */
