@@ -13,53 +13,26 @@ export type DatabaseKind = 'sqlite' | 'postgres'
  *
  * The tables for analysts use the rest. `utc_time` and `local_date` are `time` and `date` with declared types that BI tools
  * recognise in SQLite, where a column of type `text` is a text for them. `int32`: a count or a number of an hour.
+ *
+ * Each with its SQL types, and with its name in exports.
  */
-export type ColumnType =
-  | 'key'
-  | 'text'
-  | 'integer'
-  | 'number'
-  | 'boolean'
-  | 'time'
-  | 'date'
-  | 'json'
-  | 'uuid'
-  | 'int32'
-  | 'utc_time'
-  | 'local_date'
+export const columnTypes = {
+  // Byte order instead of the database's collation, so that the order of keys is the same everywhere.
+  key: { sqlite: 'text', postgres: 'text collate "C"', exported: 'text' },
+  text: { sqlite: 'text', postgres: 'text', exported: 'text' },
+  integer: { sqlite: 'integer', postgres: 'bigint', exported: 'integer' },
+  number: { sqlite: 'real', postgres: 'double precision', exported: 'number' },
+  boolean: { sqlite: 'boolean', postgres: 'boolean', exported: 'boolean' },
+  time: { sqlite: 'text', postgres: 'timestamptz', exported: 'time' },
+  date: { sqlite: 'text', postgres: 'date', exported: 'date' },
+  json: { sqlite: 'text', postgres: 'jsonb', exported: 'json' },
+  uuid: { sqlite: 'text', postgres: 'uuid', exported: 'text' },
+  int32: { sqlite: 'integer', postgres: 'integer', exported: 'integer' },
+  utc_time: { sqlite: 'timestamp', postgres: 'timestamptz', exported: 'time' },
+  local_date: { sqlite: 'date', postgres: 'date', exported: 'date' },
+} as const
 
-/** SQL types by portable type. */
-export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType, string>>>> = {
-  sqlite: {
-    key: 'text',
-    text: 'text',
-    integer: 'integer',
-    number: 'real',
-    boolean: 'boolean',
-    time: 'text',
-    date: 'text',
-    json: 'text',
-    uuid: 'text',
-    int32: 'integer',
-    utc_time: 'timestamp',
-    local_date: 'date',
-  },
-  postgres: {
-    // Byte order instead of the database's collation, so that the order of keys is the same everywhere.
-    key: 'text collate "C"',
-    text: 'text',
-    integer: 'bigint',
-    number: 'double precision',
-    boolean: 'boolean',
-    time: 'timestamptz',
-    date: 'date',
-    json: 'jsonb',
-    uuid: 'uuid',
-    int32: 'integer',
-    utc_time: 'timestamptz',
-    local_date: 'date',
-  },
-}
+export type ColumnType = keyof typeof columnTypes
 
 /** How a column and a table are described as data. */
 export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]

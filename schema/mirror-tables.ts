@@ -17,7 +17,9 @@ const mirroredColumns = {
   run_id: ['text?', 'the sync run that stored it, in sync_runs'],
   asked_at: ['integer', 'synced_at in milliseconds since 1970: an older copy never replaces a newer one'],
 } as const
-const deletionColumns = {
+/** Of what the service can lose. */
+const rowColumns = {
+  ...mirroredColumns,
   deleted_at: ['time?', 'when the service was found to no longer have it; null while it exists'],
 } as const
 /** A day in the project's time zone. Windows of a project never overlap, and all are days of one zone. */
@@ -32,8 +34,7 @@ const dayColumns = {
 } as const
 
 const messageColumns = {
-  ...mirroredColumns,
-  ...deletionColumns,
+  ...rowColumns,
   conversation_id: ['key', 'the conversation, in conversations'],
   id: ['integer', 'id of the message in the service'],
   sender_type: ['text?', 'who wrote it: agent or another value'],
@@ -49,8 +50,7 @@ export const mirrorTables = {
     key: ['project_id', 'id'],
     erasedWith: { id: 'conversations', visitor_id: 'visitors' },
     columns: {
-      ...mirroredColumns,
-      ...deletionColumns,
+      ...rowColumns,
       id: ['key', 'UUID'],
       visitor_id: ['text?', 'the visitor, in visitors'],
       status: ['text?', 'always open'],
@@ -92,8 +92,7 @@ export const mirrorTables = {
     key: ['project_id', 'id'],
     erasedWith: { id: 'visitors' },
     columns: {
-      ...mirroredColumns,
-      ...deletionColumns,
+      ...rowColumns,
       id: ['key', 'UUID'],
       name: ['text?', 'null = not known'],
       email: ['text?', 'null = not known'],
@@ -104,8 +103,7 @@ export const mirrorTables = {
     key: ['project_id', 'visitor_id', 'entry_hash', 'ordinal'],
     erasedWith: { visitor_id: 'visitors' },
     columns: {
-      ...mirroredColumns,
-      ...deletionColumns,
+      ...rowColumns,
       visitor_id: ['key', 'the visitor, in visitors'],
       entry_hash: ['key', 'hash of the id and the time of the entry; without one of them, of the whole entry'],
       ordinal: ['integer', 'number among entries with the same hash, in the order in which the service lists them'],
@@ -118,8 +116,7 @@ export const mirrorTables = {
     // What a call says about its visitor and its conversation is not documented.
     erasedWith: { id: 'calls', 'raw.visitorId': 'visitors', 'raw.conversationId': 'conversations' },
     columns: {
-      ...mirroredColumns,
-      ...deletionColumns,
+      ...rowColumns,
       id: ['key', 'id of the call in the service'],
       occurred_at: ['time?', 'when it started'],
     },
@@ -129,8 +126,7 @@ export const mirrorTables = {
     key: ['project_id', 'call_id'],
     erasedWith: { call_id: 'calls' },
     columns: {
-      ...mirroredColumns,
-      ...deletionColumns,
+      ...rowColumns,
       call_id: ['key', 'the call, in calls'],
       has_recording: ['boolean?', 'false = there is none so far'],
       checked_at: ['time?', 'when the service was last asked for it'],

@@ -3,7 +3,7 @@
  * A column is its portable type (`?` = may be null) and a note. A test checks that the migrations create these tables.
  */
 import { analyticsTables } from './analytics-tables.ts'
-import type { ColumnType } from './column-types.ts'
+import type { ColumnType, columnTypes } from './column-types.ts'
 import { consoleTables } from './console-tables.ts'
 import { mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
@@ -22,8 +22,7 @@ export const tables = {
 
 type TableName = keyof typeof tables
 
-type TypeValues = {
-  key: string
+type Exported = {
   text: string
   integer: number
   number: number
@@ -31,14 +30,10 @@ type TypeValues = {
   time: string
   date: string
   json: string
-  uuid: string
-  int32: number
-  utc_time: string
-  local_date: string
 }
 type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
-  ? TypeValues[U] | null
-  : TypeValues[T & ColumnType]
+  ? ColumnValue<U> | null
+  : Exported[(typeof columnTypes)[T & ColumnType]['exported']]
 
 /** The tables as types for kysely. Integers beyond 2^53 are read as bigint although their type is number. */
 export type DatabaseSchema = {

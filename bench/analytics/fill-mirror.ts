@@ -1,7 +1,7 @@
 /** Writes batches of rows into the tables of a mirror, past the program: a million rows in a minute. */
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { sqlTypes } from '../../schema/column-types.ts'
+import { columnTypes } from '../../schema/column-types.ts'
 import { tables } from '../../schema/tables.ts'
 import type { TableBatch } from './synthetic-project.ts'
 
@@ -39,6 +39,6 @@ export async function fillPostgres(url: string, batches: Iterable<TableBatch>): 
 
 function sqlTypeOf(table: string, column: string): string {
   const spec = tables[table as keyof typeof tables].columns as Readonly<Record<string, readonly [string, string]>>
-  const type = (spec[column]?.[0] ?? 'text').replace('?', '') as keyof (typeof sqlTypes)['postgres']
-  return sqlTypes.postgres[type].replace(' collate "C"', '')
+  const type = (spec[column]?.[0] ?? 'text').replace('?', '') as keyof typeof columnTypes
+  return columnTypes[type].postgres.replace(' collate "C"', '')
 }

@@ -1,5 +1,5 @@
 /** Rows that other letters of an id doubled are joined. */
-import { type DatabaseKind, sqlTypes } from '../column-types.ts'
+import { columnTypes, type DatabaseKind } from '../column-types.ts'
 import type { Run } from '../create-missing.ts'
 
 /** They had the time of the deletion in no column. */
@@ -30,7 +30,7 @@ const lists = {
 export async function joinDoubledRows(run: Run, kind: DatabaseKind): Promise<void> {
   // A gap says so now.
   await run(`delete from sync_cursors where stream like '%:doubted'`)
-  const { key, integer } = sqlTypes[kind]
+  const [key, integer] = [columnTypes.key[kind], columnTypes.integer[kind]]
   for (const [table, list] of Object.entries(lists)) {
     await run(`create table doubled_ids (project_id ${key} not null, id ${key} not null, kept ${key} not null,
       place ${integer} not null, primary key (project_id, id))`)

@@ -1,8 +1,12 @@
 /** Parts of statements, and what differs in them between the two databases. */
 import { type RawBuilder, sql } from 'kysely'
-import { type ColumnType, type DatabaseKind, sqlTypes } from '../../schema/column-types.ts'
+import { type ColumnType, columnTypes, type DatabaseKind } from '../../schema/column-types.ts'
 import type { EpochMs, EpochSeconds } from '../values/time.ts'
 import { type Db, sendStatement } from './connection-pool.ts'
+
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
 
 /** A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within `select`. */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
@@ -12,7 +16,7 @@ export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T
 
 /** A key is a text; its collation belongs to the column. */
 function elementType(type: ColumnType): string {
-  return sqlTypes.postgres[type === 'key' ? 'text' : type]
+  return columnTypes[type === 'key' ? 'text' : type].postgres
 }
 
 /**
@@ -50,7 +54,7 @@ export function rowsParameter<C extends Readonly<Record<string, 'text' | 'intege
   const names = Object.keys(columns)
   const list = JSON.stringify(rows.map((row) => names.map((name) => row[name])))
   const fields = names.map((name, i) => {
-    const type = sql.raw(sqlTypes[kind][columns[name] as 'text' | 'integer'])
+    const type = sql.raw(columnTypes[columns[name] as 'text' | 'integer'][kind])
     return sql`cast(listed.value ->> ${sql.lit(i)} as ${type}) as ${sql.ref(name)}`
   })
   const elements =

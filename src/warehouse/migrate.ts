@@ -1,6 +1,6 @@
 /** Migrates a database to this version's schema, and says which version's schema it has. */
 import { sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../../schema/column-types.ts'
+import { columnTypes, type DatabaseKind } from '../../schema/column-types.ts'
 import { runOn } from '../../schema/create-missing.ts'
 import { applyMigrations, migrationNames, released } from '../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
@@ -58,7 +58,7 @@ function withoutForeignKeys<T>(db: Db, work: (connection: Db) => Promise<T>): Pr
 
 async function createMigrationTable(trx: Db, kind: DatabaseKind): Promise<void> {
   const now = kind === 'sqlite' ? "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))" : 'now()'
-  const { text, time } = sqlTypes[kind]
+  const [text, time] = [columnTypes.text[kind], columnTypes.time[kind]]
   await runOn(trx)(
     `create table if not exists sync_schema (name ${text} primary key, applied_at ${time} not null default ${now})`,
   )

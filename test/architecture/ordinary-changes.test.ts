@@ -18,7 +18,7 @@ type Change = {
 
 const spec = (kind: string) => `{ kind: '${kind}', timeColumn: 'at', startColumn: 'at', hasStartDate: false,`
 const table = (erasedWith: string) =>
-  `note: '', key: ['project_id', 'id'], erasedWith: ${erasedWith}, columns: { ...mirroredColumns, ...deletionColumns, id: ['key', '']`
+  `note: '', key: ['project_id', 'id'], erasedWith: ${erasedWith}, columns: { ...rowColumns, id: ['key', '']`
 
 const changes: readonly Change[] = [
   {

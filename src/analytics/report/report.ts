@@ -4,15 +4,8 @@ import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type LocalDate, type Seconds, toTimestamp } from '../../values/time.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
-import type {
-  DayRow,
-  HourRow,
-  OpenQueue,
-  PeriodData,
-  ReportData,
-  ResponseTimeRow,
-  RollupRow,
-} from '../sql/report-data.ts'
+import type { DayRow, HourRow, PeriodData, ReportData, ResponseTimeRow, RollupRow } from '../sql/report-data.ts'
+import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
 import { findUncertainties, type Uncertainty } from './uncertainties.ts'
 

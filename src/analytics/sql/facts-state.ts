@@ -84,23 +84,13 @@ export async function countPendingConversations(context: ProjectDb) {
   const { db, project } = context
   const state = await readFactsState(context)
   // Stored by a version without facts: the next refresh begins a rebuild.
-  const isUnderived = state?.fingerprint === ''
-  const position = isUnderived ? firstPosition : (state?.rebuild ?? null)
-  const pending = db
-    .selectFrom('facts_due')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where((eb) => eb.and({ project_id: project, kind: 'conversation' }))
-  if (position?.kind !== 'conversation') {
-    const { count } = await pending.executeTakeFirstOrThrow()
-    return { conversations: Number(count), isRebuild: position !== null }
-  }
-  const { count } = await pending.where('id', '<=', position.after).executeTakeFirstOrThrow()
-  const { left } = await db
-    .selectFrom('conversations')
-    .select((eb) => eb.fn.countAll<number>().as('left'))
-    .where('project_id', '=', project)
-    .where('id', '>', position.after)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return { conversations: Number(left) + Number(count), isRebuild: true }
+  const position = state?.fingerprint === '' ? firstPosition : (state?.rebuild ?? null)
+  const reached = position?.kind === 'conversation' ? position.after : null
+  const { rows } = await sql<{ changed: number; ahead: number }>`
+    select (select count(*) from facts_due where project_id = ${project} and kind = 'conversation'
+        and ${reached === null ? sql`true` : sql`id <= ${reached}`}) as changed,
+      (select count(*) from conversations where project_id = ${project} and deleted_at is null
+        and ${reached === null ? sql`false` : sql`id > ${reached}`}) as ahead`.execute(db)
+  const { changed = 0, ahead = 0 } = rows[0] ?? {}
+  return { conversations: Number(changed) + Number(ahead), isRebuild: position !== null }
 }

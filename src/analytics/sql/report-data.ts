@@ -13,7 +13,7 @@ import { inSnapshot, type SnapshotReader } from '../../warehouse/transactions.ts
 import type { DateRange, ReportPeriod } from '../core/report-period.ts'
 import { percentilesOf } from '../views/by-windows.ts'
 import { completeWaits } from '../views/waits.ts'
-import { describeDifference, serviceDifference } from './waiting.ts'
+import { describeDifference, readOpenQueue, serviceDifference } from './waiting.ts'
 
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>
 export type PeriodData = Awaited<ReturnType<typeof readPeriodData>>
@@ -55,26 +55,6 @@ export type RollupRow = {
   /** Of the days that are different; null = there are none. Sums would mislead: some numbers are medians. */
   readonly largestDifference: number | null
 }
-
-/** Now, whatever the period. */
-export type OpenQueue = {
-  readonly open: number
-  readonly waiting: number
-  /** Those who wait longest, at most `maxWaiting`. */
-  readonly longest: readonly {
-    readonly conversationId: string
-    /** Null: not known, or the settings leave it out. */
-    readonly visitorName: string | null
-    /** Likely name of the assigned agent, or else the id. */
-    readonly agent: string | null
-    readonly waitingSince: string
-    readonly waitingSeconds: Seconds
-    /** Null: it does not wait by the service's own field. */
-    readonly serviceWaitingSince: string | null
-  }[]
-}
-
-const maxWaiting = 10
 
 type QualityRow = Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
 type StreamRow = Readonly<
@@ -133,18 +113,6 @@ export function readReportData(
         (select min(occurred_at) from calls where ${ofProject}) as "firstCall",
         (select count(*) from dim_date where ${ofProject} and date between ${period.before.from} and ${period.to}
           and business_seconds < ${dayLength}) as "limitedDays"`)
-    const [counts] = await read(sql<Pick<OpenQueue, 'open' | 'waiting'>>`
-      select count(*) as open, count(waiting_since) as waiting from report_open where ${ofProject}`)
-    const queue: OpenQueue = {
-      ...(counts ?? { open: 0, waiting: 0 }),
-      longest: await read(sql<OpenQueue['longest'][number]>`
-        select
-          ${columns('o.conversation_id o.visitor_name o.waiting_since o.waiting_seconds o.service_waiting_since')},
-          coalesce(a.likely_name, o.assigned_agent_id) as agent
-        from report_open o left join dim_agent a on a.project_id = o.project_id and a.agent_id = o.assigned_agent_id
-        where o.project_id = ${project} and o.waiting_since is not null
-        order by o.waiting_since, o.conversation_id limit ${sql.lit(maxWaiting)}`),
-    }
     const daysOf = (result: string) => sql`count(case when result = ${sql.lit(result)} then 1 end)`
     return {
       period,
@@ -170,7 +138,7 @@ export function readReportData(
         join dim_date d on d.project_id = w.project_id and d.date = w.started_date
         where w.project_id = ${project} and w.started_date ${within}
         group by d.weekday, w.started_hour order by d.weekday, w.started_hour`),
-      queue,
+      queue: await readOpenQueue(read, project),
       serviceDifference: (await read(serviceDifference(project))).map(describeDifference)[0] ?? null,
       rollup: await read(sql<RollupRow>`
         select metric, max(definition) as definition, ${daysOf('equal')} as equal, ${daysOf('different')} as different,

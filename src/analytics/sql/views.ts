@@ -8,7 +8,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { batchesOf } from '../../warehouse/dialect.ts'
+import { batchesOf, quoteName } from '../../warehouse/dialect.ts'
 import { writeComments } from '../../warehouse/migrate.ts'
 import { analyticsObjects, analyticsViews, metabaseMetadata } from '../views/all-views.ts'
 import { type AnalyticsView, describeColumn } from '../views/analytics-view.ts'
@@ -188,7 +188,7 @@ async function viewSql(trx: Db, kind: DatabaseKind, view: AnalyticsView, without
   if (shown.size === 0) return select
   const columns = [...shown].map(([name, column]) => {
     const value = column.name === without ? 'null' : asText(kind, column)
-    return `case when s.personal_data then cast(${value} as text) end as ${quote(name)}`
+    return `case when s.personal_data then cast(${value} as text) end as ${quoteName(name)}`
   })
   return `
     select o.*, ${columns.join(',\n      ')}
@@ -210,7 +210,7 @@ async function readColumns(trx: Db, kind: DatabaseKind, table: string): Promise<
 
 /** The same text in both databases. */
 function asText(kind: DatabaseKind, { name, declared }: Column): string {
-  const value = `t.${quote(name)}`
+  const value = `t.${quoteName(name)}`
   if (kind === 'postgres')
     return declared === 'timestamp with time zone'
       ? `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
@@ -218,5 +218,3 @@ function asText(kind: DatabaseKind, { name, declared }: Column): string {
   if (declared === 'boolean') return `case ${value} when 1 then 'true' when 0 then 'false' end`
   return declared === 'real' ? `case when ${value} is not null then printf('%.15g', ${value}) end` : value
 }
-
-const quote = (name: string) => `"${name.replaceAll('"', '""')}"`

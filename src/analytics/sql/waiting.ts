@@ -2,9 +2,45 @@
 import { sql } from 'kysely'
 import { formatCount } from '../../values/format.ts'
 import type { ProjectId } from '../../values/project.ts'
+import type { Seconds } from '../../values/time.ts'
+import type { SnapshotReader } from '../../warehouse/transactions.ts'
 
 /** What follows `from`; more conditions may follow it. */
 export const waitingNow = sql`report_open where waiting_since is not null`
+
+/** Now, whatever the period. */
+export type OpenQueue = {
+  readonly open: number
+  readonly waiting: number
+  /** Those who wait longest, at most `maxWaiting`. */
+  readonly longest: readonly {
+    readonly conversationId: string
+    /** Null: not known, or the settings leave it out. */
+    readonly visitorName: string | null
+    /** Likely name of the assigned agent, or else the id. */
+    readonly agent: string | null
+    readonly waitingSince: string
+    readonly waitingSeconds: Seconds
+    /** Null: it does not wait by the service's own field. */
+    readonly serviceWaitingSince: string | null
+  }[]
+}
+
+const maxWaiting = 10
+
+/** For `report`, which shows the open ones, too. */
+export async function readOpenQueue(read: SnapshotReader, project: ProjectId): Promise<OpenQueue> {
+  const [counts] = await read(sql<Pick<OpenQueue, 'open' | 'waiting'>>`
+    select count(*) as open, count(waiting_since) as waiting from report_open where project_id = ${project}`)
+  const longest = await read(sql<OpenQueue['longest'][number]>`
+    select conversation_id as "conversationId", visitor_name as "visitorName",
+      coalesce((select likely_name from dim_agent a where a.project_id = ${project} and a.agent_id = assigned_agent_id),
+        assigned_agent_id) as agent,
+      waiting_since as "waitingSince", waiting_seconds as "waitingSeconds", service_waiting_since as "serviceWaitingSince"
+    from ${waitingNow} and project_id = ${project}
+    order by waiting_since, conversation_id limit ${sql.lit(maxWaiting)}`)
+  return { ...(counts ?? { open: 0, waiting: 0 }), longest }
+}
 
 /** Where the service's own field says otherwise, as a condition on the rows of `waitingNow`. */
 const isOtherwise = sql`(service_waiting_since is null or service_waiting_since <> waiting_since)`

@@ -57,6 +57,13 @@ const answersOfAgents = ({ project, days }: ChartFilters) =>
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].map((name, n) => `when ${n + 1} then '${name}'`)
 
+const columnOf =
+  (kind: ChartColumnKind) =>
+  (title: string, nullable: Pick<ChartColumn, 'isNullable'> = {}): ChartColumn => ({ kind, title, ...nullable })
+const orNull = { isNullable: true } as const
+const [day, category, series, text] = [columnOf('day'), columnOf('category'), columnOf('series'), columnOf('text')]
+const [count, mean, seconds, share] = [columnOf('count'), columnOf('mean'), columnOf('seconds'), columnOf('share')]
+
 /** By the names that the tools know them by: a chart keeps its name. */
 export const charts = {
   waiting_now: {
@@ -65,11 +72,11 @@ export const charts = {
       'Open conversations whose visitor wrote last, the longest wait first, 50 at the most. As of the last sync; the days of the dashboard play no part.',
     visualisation: 'table',
     columns: {
-      visitor_name: { kind: 'text', title: 'Visitor', isNullable: true },
-      waiting_seconds: { kind: 'seconds', title: 'Waiting' },
-      human_messages: { kind: 'count', title: 'Answers of humans so far' },
-      assigned_agent_id: { kind: 'text', title: 'Assigned to', isNullable: true },
-      conversation_id: { kind: 'text', title: 'Conversation' },
+      visitor_name: text('Visitor', orNull),
+      waiting_seconds: seconds('Waiting'),
+      human_messages: count('Answers of humans so far'),
+      assigned_agent_id: text('Assigned to', orNull),
+      conversation_id: text('Conversation'),
     },
     select: (_, { project }) => `
 select visitor_name, waiting_seconds, human_messages, assigned_agent_id, conversation_id
@@ -83,11 +90,7 @@ limit 50`,
     meaning:
       'Conversations open, and visitors without an answer, at the end of each day. Before the mirror began, reopenings are not known. States of several days must not be added up.',
     visualisation: 'line',
-    columns: {
-      date: { kind: 'day', title: 'Day' },
-      open_at_end: { kind: 'count', title: 'Open' },
-      waiting_at_end: { kind: 'count', title: 'Waiting' },
-    },
+    columns: { date: day('Day'), open_at_end: count('Open'), waiting_at_end: count('Waiting') },
     select: (_, { project, days }) => `
 select date, open_at_end, waiting_at_end
 from report_backlog_day
@@ -99,11 +102,7 @@ order by date`,
     meaning:
       'How long visitors waited for a human: half of them this long at most (median), and nine tenths (p90). By the week in which they asked. The newest week still changes; medians must not be averaged.',
     visualisation: 'line',
-    columns: {
-      week: { kind: 'day', title: 'Week' },
-      median_seconds: { kind: 'seconds', title: 'Median' },
-      p90_seconds: { kind: 'seconds', title: 'p90' },
-    },
+    columns: { week: day('Week'), median_seconds: seconds('Median'), p90_seconds: seconds('p90') },
     select: (_, { project, days }) => `
 select week, median_seconds, p90_seconds
 from report_answer_week
@@ -115,11 +114,7 @@ order by week`,
     meaning:
       'Of the answers that each target of deskmirror.yaml applies to, the share that came in time. Open waits, and those that ended without an answer, are left out. Empty without targets.',
     visualisation: 'line',
-    columns: {
-      week: { kind: 'day', title: 'Week' },
-      sla: { kind: 'series', title: 'Target' },
-      met_share: { kind: 'share', title: 'Met' },
-    },
+    columns: { week: day('Week'), sla: series('Target'), met_share: share('Met') },
     select: (_, { project, days }) => `
 select d.week, s.sla, cast(sum(s.met) as double precision) / sum(s.met + s.missed) as met_share
 from report_sla_day s
@@ -135,10 +130,10 @@ order by d.week, s.sla`,
       'In the mean of the chosen days: visitors who began to wait, answers of humans, and agents online. Nobody online is 0, and no value means that the availability was not observed.',
     visualisation: 'bar',
     columns: {
-      hour_of_week: { kind: 'category', title: 'Hour' },
-      waits_started: { kind: 'mean', title: 'Began to wait' },
-      human_answers: { kind: 'mean', title: 'Answers of humans' },
-      agents_online: { kind: 'mean', title: 'Agents online', isNullable: true },
+      hour_of_week: category('Hour'),
+      waits_started: mean('Began to wait'),
+      human_answers: mean('Answers of humans'),
+      agents_online: mean('Agents online', orNull),
     },
     select: (sql, filters) => `
 select case w.weekday ${weekdays.join(' ')} end || ' ' || h.label as hour_of_week,
@@ -158,11 +153,11 @@ order by w.weekday, h.hour`,
       'Messages and answers by the name that visitors saw, and how long the answered visitors had waited for a human, at night too. It is not a measure of effort: whoever takes hard questions or night hours looks slow.',
     visualisation: 'table',
     columns: {
-      agent_name: { kind: 'text', title: 'Agent' },
-      messages: { kind: 'count', title: 'Messages' },
-      answers: { kind: 'count', title: 'Answers' },
-      median_seconds: { kind: 'seconds', title: 'Median wait', isNullable: true },
-      p90_seconds: { kind: 'seconds', title: 'p90 of waits', isNullable: true },
+      agent_name: text('Agent'),
+      messages: count('Messages'),
+      answers: count('Answers'),
+      median_seconds: seconds('Median wait', orNull),
+      p90_seconds: seconds('p90 of waits', orNull),
     },
     select: (_, filters) => `
 select m.agent_name, m.messages, coalesce(a.values_counted, 0) as answers, a.median_value as median_seconds,
@@ -183,10 +178,10 @@ order by answers desc, m.agent_name`,
       'Conversations by the month of their creation: those in which the AI wrote and no human, those in which both wrote, and the rest. AI only does not say that the visitor was helped.',
     visualisation: 'bar',
     columns: {
-      month: { kind: 'day', title: 'Month' },
-      ai_only: { kind: 'count', title: 'AI only' },
-      handed_over: { kind: 'count', title: 'Handed over' },
-      without_ai: { kind: 'count', title: 'Without the AI' },
+      month: day('Month'),
+      ai_only: count('AI only'),
+      handed_over: count('Handed over'),
+      without_ai: count('Without the AI'),
     },
     select: (_, { project, days }) => `
 select month, ai_only, handed_over, conversations - with_ai as without_ai
@@ -201,10 +196,10 @@ order by month`,
       'How long ago each stream was last read to its end, and what the numbers leave out or cannot know, over the whole history.',
     visualisation: 'table',
     columns: {
-      what: { kind: 'text', title: 'What' },
-      seconds_ago: { kind: 'seconds', title: 'Read to its end before', isNullable: true },
-      rows_affected: { kind: 'count', title: 'Gaps, or rows affected' },
-      meaning: { kind: 'text', title: 'Note', isNullable: true },
+      what: text('What'),
+      seconds_ago: seconds('Read to its end before', orNull),
+      rows_affected: count('Gaps, or rows affected'),
+      meaning: text('Note', orNull),
     },
     select: (_, { project }) => `
 select what, seconds_ago, rows_affected, meaning

@@ -66,8 +66,8 @@ export const p90 = (note: string) => [orNull.duration(note), 'p90_value'] as con
 export type MergedSource = {
   /** The expressions of the key, in its order. */
   readonly key: readonly string[]
-  /** The columns that this query gives. */
-  readonly columns: Readonly<Record<string, readonly [column: ViewColumn, expression: string]>>
+  /** The columns that this query gives; one alone is a column of that name. */
+  readonly columns: Readonly<Record<string, ViewColumn | readonly [column: ViewColumn, expression: string]>>
   /** What follows `from`. With a `group by`, it names tables only, so that SQLite filters before it groups. */
   readonly from: string
 }
@@ -90,7 +90,7 @@ export function mergedView({ note, caveat, key, sources }: MergedView): Analytic
 /** The columns of all queries, in their order. */
 export function mergedColumns(sources: readonly MergedSource[]): AnalyticsView['columns'] {
   const columns = sources.flatMap((source) => Object.entries(source.columns))
-  return Object.fromEntries(columns.map(([name, [column]]) => [name, column]))
+  return Object.fromEntries(columns.map(([name, part]) => [name, columnOf(part)]))
 }
 
 /**
@@ -109,7 +109,9 @@ export function mergeByKey(key: readonly string[], sources: readonly MergedSourc
     // Each null has a type, as Postgres takes the types of a union from its first queries.
     const values = names.map(([name, { type }]) => {
       const castType = type === 'number' ? 'double precision' : 'bigint'
-      return `cast(${source.columns[name]?.[1] ?? 'null'} as ${castType}) as ${name}`
+      const { [name]: part } = source.columns
+      const value = part === undefined ? 'null' : 'type' in part ? name : part[1]
+      return `cast(${value} as ${castType}) as ${name}`
     })
     return `
         select ${[...keys, ...values].join(', ')}

@@ -23,14 +23,11 @@ const sources: readonly MergedSource[] = [
     incomplete: countIf('of these, those whose messages, times or senders are not all known', 'not is_complete'),
   }),
   byDay('report_wait_day', {
-    waits: [kind.count('times that a visitor began to wait'), 'waits'],
-    answered_by_human: [kind.count('of these, ended by a message of a human'), 'answered_by_human'],
-    answered_by_ai: [kind.count('ended by a message of the AI'), 'answered_by_ai'],
-    closed_without_answer: [
-      kind.count('ended when the conversation was handled, without an answer'),
-      'closed_without_answer',
-    ],
-    ongoing_waits: [kind.count('not ended yet; with the three above, the sum is waits'), 'ongoing_waits'],
+    waits: kind.count('times that a visitor began to wait'),
+    answered_by_human: kind.count('of these, ended by a message of a human'),
+    answered_by_ai: kind.count('ended by a message of the AI'),
+    closed_without_answer: kind.count('ended when the conversation was handled, without an answer'),
+    ongoing_waits: kind.count('not ended yet; with the three above, the sum is waits'),
   }),
   byDay("fct_contribution where role = 'visitor' group by project_id, date", {
     visitor_messages: [kind.count('messages that visitors wrote on this day'), 'sum(messages)'],
@@ -43,13 +40,13 @@ const sources: readonly MergedSource[] = [
   byDay(`(${answersByDay('human_business_seconds')}) business_answers`, {
     human_answer_business_median_seconds: median('median of these waits within business hours'),
   }),
-  byDay('report_call_day', { calls: [kind.count('calls that started'), 'calls'] }),
+  byDay('report_call_day', { calls: kind.count('calls that started') }),
   byDay('report_backlog_day', {
-    opened: [kind.count('conversations that entered the backlog for the first time'), 'opened'],
-    reopenings: [kind.count('times that a handled conversation was reopened, as far as this was seen'), 'reopenings'],
-    handlings: [kind.count('times that an open conversation was marked handled'), 'handlings'],
-    open_at_end: [kind.level('conversations open at the end of the day'), 'open_at_end'],
-    waiting_at_end: [kind.level('of these, those whose visitor was waiting'), 'waiting_at_end'],
+    opened: kind.count('conversations that entered the backlog for the first time'),
+    reopenings: kind.count('times that a handled conversation was reopened, as far as this was seen'),
+    handlings: kind.count('times that an open conversation was marked handled'),
+    open_at_end: kind.level('conversations open at the end of the day'),
+    waiting_at_end: kind.level('of these, those whose visitor was waiting'),
   }),
 ]
 

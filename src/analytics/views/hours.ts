@@ -25,17 +25,14 @@ const sources: readonly MergedSource[] = [
   countBy('fct_wait', 'human_answered', 'human_answers', 'answers of humans to waiting visitors'),
   countBy('fct_wait', 'ended', 'ai_answers', 'answers of the AI to waiting visitors', "ended_by = 'ai'"),
   ofHour({
-    observed_seconds: [
-      kind.seconds('seconds for which the availability and the number of agents are known'),
-      'observed_seconds',
-    ],
+    observed_seconds: kind.seconds('seconds for which the availability and the number of agents are known'),
   }),
 ]
 
 /** What the rates are computed from. */
 const observed = ofHour({
-  available_seconds: [kind.seconds(''), 'available_seconds'],
-  agent_seconds: [kind.seconds(''), 'agent_seconds'],
+  available_seconds: kind.seconds(''),
+  agent_seconds: kind.seconds(''),
 })
 
 const ratio = (dividend: string, divisor: string) => `cast(${dividend} as double precision) / nullif(${divisor}, 0)`

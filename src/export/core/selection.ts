@@ -1,5 +1,6 @@
 /** What an export reads and reports: objects of the warehouse, found by name or pattern, and which columns and rows of them. Pure. */
 
+import type { columnTypes } from '../../../schema/column-types.ts'
 import { parseDate } from '../../analytics/core/report-period.ts'
 import { nearestNames } from '../../values/nearest-names.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -8,7 +9,7 @@ import { UserError } from '../../values/user-error.ts'
 import type { ExportFormat } from './formats.ts'
 
 /** The types of exported columns; all key and text columns are `text`. */
-export type ExportType = 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'date' | 'json'
+export type ExportType = (typeof columnTypes)[keyof typeof columnTypes]['exported']
 
 /**
  * The same for both databases. `time`: `YYYY-MM-DDThh:mm:ssZ`; `date`: `YYYY-MM-DD`; `json`: canonical JSON text; an
@@ -171,14 +172,13 @@ function toBound(object: ExportObject, column: ExportColumn, text: string): stri
     if (isDate) return text
     throw selectionError(object, `${column.name} is a date, and ${text} is not`, 'write a date like 2026-01-31')
   }
-  const time = parseExistingTime(isDate ? `${text}T00:00:00Z` : text)
+  const time = normalizeTime(isDate ? `${text}T00:00:00Z` : text)
   if (time !== undefined) return time
   throw selectionError(object, `${text} is neither a date nor a time`, 'write 2026-01-31 or 2026-01-31T08:00:00Z')
 }
 
-/** Undefined for 30 February, too, which JavaScript takes for a day in March. */
-function parseExistingTime(text: string): string | undefined {
-  const at = parseDate(text.slice(0, 10)) === undefined ? undefined : parseTime(text)
+function normalizeTime(text: string): string | undefined {
+  const at = parseTime(text)
   return at === undefined ? undefined : rfc3339(at)
 }
 
@@ -193,7 +193,7 @@ const valueTypes: Readonly<Record<ExportType, ValueType>> = {
     parse: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined),
   },
   boolean: { name: 'true or false', parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined) },
-  time: { name: 'a time', parse: parseExistingTime },
+  time: { name: 'a time', parse: normalizeTime },
   date: { name: 'a date', parse: parseDate },
   json: { name: 'JSON, which cannot be compared', parse: () => undefined },
 }

@@ -1,13 +1,19 @@
 /** The tables and views of the database, with their columns. Taken from the database, so that new ones need no code. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
-import { columnTypeOf, type FieldType } from '../../../schema/column-types.ts'
+import {
+  columnTypeOf,
+  columnTypes,
+  type DatabaseKind,
+  type FieldType,
+  withoutNullability,
+} from '../../../schema/column-types.ts'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
 import type { AnalyticsView } from '../../analytics/analytics.ts'
 import { analyticsViews } from '../../analytics/views/all-views.ts'
 import type { LocalReads } from '../../warehouse/connection-pool.ts'
+import { quoteName } from '../../warehouse/dialect.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/selection.ts'
 
 const specs: Readonly<Record<string, TableSpec>> = tables
@@ -118,10 +124,6 @@ function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string
     .map(({ name }) => name)
 }
 
-function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
 /** The type of a column as the schema describes it. SQLite's declarations do not tell times and JSON from text. */
 type SchemaTypes = (object: string, column: string) => ExportType | undefined
 
@@ -132,25 +134,11 @@ async function readSchemaTypes(run: RunQuery): Promise<SchemaTypes> {
     rows.map(({ stream, column_name: column, type }) => [`${streamSpecs[stream].table}.${column}`, columnTypeOf(type)]),
   )
   return (object, column) => {
-    const ofTable = specs[object]?.columns[column]?.[0].replace('?', '') as ColumnType | undefined
+    const [declared] = specs[object]?.columns[column] ?? []
+    const ofTable = declared && withoutNullability(declared)
     const type = ofTable ?? views[object]?.columns[column]?.type ?? discovered.get(`${object}.${column}`)
-    return type === undefined ? undefined : exportTypes[type]
+    return type === undefined ? undefined : columnTypes[type].exported
   }
-}
-
-const exportTypes: Readonly<Record<ColumnType, ExportType>> = {
-  key: 'text',
-  text: 'text',
-  integer: 'integer',
-  int32: 'integer',
-  number: 'number',
-  boolean: 'boolean',
-  time: 'time',
-  uuid: 'text',
-  utc_time: 'time',
-  date: 'date',
-  local_date: 'date',
-  json: 'json',
 }
 
 /** By the database's own name of a type, in lower case. */

@@ -4,6 +4,7 @@
  */
 import Database from 'better-sqlite3'
 import { UserError } from '../../values/user-error.ts'
+import { quoteName } from '../../warehouse/dialect.ts'
 import { lookUpExplanation, sqliteExplanations } from '../../warehouse/explain-error.ts'
 import { optimizeAllTables } from '../../warehouse/sqlite.ts'
 import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/selection.ts'
@@ -62,20 +63,16 @@ export function createSqliteExport(path: string, label: string) {
 }
 
 function createTableStatement({ object, columns }: ExportSelection): string {
-  const definitions = columns.map(({ name, type }) => `${quote(name)} ${declaredTypes[type]}`)
+  const definitions = columns.map(({ name, type }) => `${quoteName(name)} ${declaredTypes[type]}`)
   const hasKey = object.key.length > 0 && object.key.every((key) => columns.some(({ name }) => name === key))
-  const key = hasKey ? [`primary key (${object.key.map(quote).join(', ')})`] : []
-  return `create table ${quote(object.name)} (${[...definitions, ...key].join(', ')})${hasKey ? ' without rowid' : ''}`
+  const key = hasKey ? [`primary key (${object.key.map(quoteName).join(', ')})`] : []
+  return `create table ${quoteName(object.name)} (${[...definitions, ...key].join(', ')})${hasKey ? ' without rowid' : ''}`
 }
 
 function insertStatement({ object, columns }: ExportSelection): string {
-  return `insert into ${quote(object.name)} values (${columns.map(() => '?').join(', ')})`
+  return `insert into ${quoteName(object.name)} values (${columns.map(() => '?').join(', ')})`
 }
 
 function toSqlValue(value: ExportValue): string | number | bigint | null {
   return typeof value === 'boolean' ? Number(value) : value
-}
-
-function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }

@@ -1,7 +1,7 @@
 /** The views for analysts: the same names, columns and numbers on every database. */
 
 import { expect, test } from 'vitest'
-import { sqlTypes } from '../../../schema/column-types.ts'
+import { columnTypes } from '../../../schema/column-types.ts'
 import { analystObjects, analyticsObjects, analyticsViews } from '../../../src/analytics/views/all-views.ts'
 import type { AnalyticsView } from '../../../src/analytics/views/analytics-view.ts'
 import { sqlDialects } from '../../../src/analytics/views/sql-dialect.ts'
@@ -27,7 +27,7 @@ for (const db of databases) {
         name,
       ).toEqual(Object.keys(columns))
       for (const { name: column, type } of database.kind === 'postgres' ? found : []) {
-        const described = sqlTypes.postgres[columns[String(column)]?.type ?? 'text'].replace(/ collate.*/, '')
+        const described = columnTypes[columns[String(column)]?.type ?? 'text'].postgres.replace(/ collate.*/, '')
         expect(String(type).replace('timestamp with time zone', 'timestamptz'), `${name}.${column}`).toBe(described)
       }
       expect(await all(`select * from ${name}`), name).toHaveLength(name === 'dim_hour' ? 24 : 0)

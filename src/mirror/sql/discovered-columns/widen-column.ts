@@ -1,6 +1,6 @@
 /** Widens a column whose field changed type: in place, or, if a view depends on it, by adding a wider column. */
 import { sql } from 'kysely'
-import { columnTypeOf, type DatabaseKind, type FieldType, sqlTypes } from '../../../../schema/column-types.ts'
+import { columnTypeOf, columnTypes, type DatabaseKind, type FieldType } from '../../../../schema/column-types.ts'
 import { runOn } from '../../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../../schema/messages-view.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
@@ -47,7 +47,7 @@ export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnW
 }
 
 export function sqlTypeOf(kind: DatabaseKind, type: FieldType) {
-  return sql.raw(sqlTypes[kind][columnTypeOf(type)])
+  return sql.raw(columnTypes[columnTypeOf(type)][kind])
 }
 
 async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
