@@ -29,6 +29,7 @@ export async function measurePages(databaseUrl: string): Promise<void> {
       '/waiting',
       '/search?q=order',
       '/search?q=the+of',
+      '/search?q=visitor-1@',
       `/conversations/${conversation}`,
       `/visitors/${visitor}`,
     ],

@@ -7,8 +7,10 @@ import { openWarehouse, type Warehouse } from '../app/open.ts'
 import type { DatabaseAddress } from '../app/with-warehouse.ts'
 import { rememberResults } from '../http/remember-results.ts'
 import { createWorkers } from '../maintenance/sql/workers.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
 import { readBudget } from '../service/sql/request-counts.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
+import { readClock } from '../warehouse/dialect.ts'
 import { scheduleOf } from './core/stream-state.ts'
 import { type ConsoleProject, limitOf } from './project.ts'
 import { createReviews } from './reviews.ts'
@@ -93,7 +95,10 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     /** From that local date on; null: they are still being counted. */
     days: (project: ConsoleProject, from: string) =>
       days.soon(`${project.projectId} ${from}`, { project, from }, daysWaitMs),
-    reviews: createReviews(long.warehouse, now),
+    reviews: createReviews(async (project) => {
+      const { db, kind, projectDb } = await long.warehouse()
+      return { outbox: createOutbox(projectDb(project)), at: (await readClock(db, kind))() }
+    }, now),
     close: async () => {
       await brief.close()
       await long.close()

@@ -1,14 +1,12 @@
 /** Reviews of batches that have not left, which take longer than a page may: one for all who ask for the same. */
 
-import type { Warehouse } from '../app/open.ts'
 import { createTurns, rememberResults } from '../http/remember-results.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
-import type { CheckedReview, ReviewOutcome } from '../outbox/outbox.ts'
+import type { CheckedReview, Outbox, ReviewOutcome } from '../outbox/outbox.ts'
 import { batchSource, reviewSource } from '../outbox/review/review-rows.ts'
-import { createOutbox } from '../outbox/sql/outbox.ts'
 import { formatCount } from '../values/format.ts'
+import type { ProjectId } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import { readClock } from '../warehouse/dialect.ts'
 import type { ConsoleProject } from './project.ts'
 
 export type Reviews = ReturnType<typeof createReviews>
@@ -22,15 +20,19 @@ const reviewWaitsMs: Ms = 1500
 
 type BatchOfProject = { readonly project: ConsoleProject; readonly batch: string }
 
-export function createReviews(open: () => Promise<Warehouse>, now: () => EpochMs) {
+/** What is reviewed, and when. */
+type Reviewed = { readonly outbox: Outbox; readonly at: EpochMs }
+
+export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, now: () => EpochMs) {
   const inTurn = createTurns()
   const remember = <T>(
-    read: (warehouse: Warehouse, about: BatchOfProject, signal: AbortSignal) => Promise<T>,
+    read: (reviewed: Reviewed, batch: string, signal: AbortSignal) => Promise<T>,
     maxKeys?: number,
   ) =>
     rememberResults({
       ...{ maxAgeMs: reviewHoldsMs, now, ...(maxKeys === undefined ? {} : { maxKeys }) },
-      read: (about: BatchOfProject, signal) => inTurn(async () => read(await open(), about, signal)),
+      read: ({ project, batch }: BatchOfProject, signal) =>
+        inTurn(async () => read(await open(project.projectId), batch, signal)),
     })
   const reviews = remember(readReview)
   const outcomes = remember(groupByOutcome, 4)
@@ -45,10 +47,10 @@ export function createReviews(open: () => Promise<Warehouse>, now: () => EpochMs
 }
 
 /** Of each outcome, so many rows as people look through. `checked`: rows that were checked with the service. */
-async function readReview(warehouse: Warehouse, about: BatchOfProject, signal: AbortSignal) {
+async function readReview(reviewed: Reviewed, batch: string, signal: AbortSignal) {
   const kept = new Map<ReviewOutcome, number>()
   const rows: ReviewedRow[] = []
-  const { counts, groups, checks } = await review(warehouse, about, signal, (row) => {
+  const { counts, groups, checks } = await review(reviewed, batch, signal, (row) => {
     const count = kept.get(row.outcome) ?? 0
     kept.set(row.outcome, count + 1)
     if (count < reviewedRows) rows.push(toReviewedRow(row))
@@ -68,9 +70,9 @@ function toReviewedRow(row: CheckedReview) {
   }
 }
 
-async function groupByOutcome(warehouse: Warehouse, about: BatchOfProject, signal: AbortSignal) {
+async function groupByOutcome(reviewed: Reviewed, batch: string, signal: AbortSignal) {
   const ids = new Map<ReviewOutcome, string[]>()
-  await review(warehouse, about, signal, ({ id, outcome }) => {
+  await review(reviewed, batch, signal, ({ id, outcome }) => {
     if (id === null) return
     const known = ids.get(outcome)
     if (known === undefined) ids.set(outcome, [id])
@@ -80,17 +82,15 @@ async function groupByOutcome(warehouse: Warehouse, about: BatchOfProject, signa
 }
 
 async function review(
-  warehouse: Warehouse,
-  { project, batch }: BatchOfProject,
+  { outbox, at }: Reviewed,
+  batch: string,
   signal: AbortSignal,
   onReview: (review: CheckedReview) => void,
 ) {
-  const outbox = createOutbox(warehouse.projectDb(project.projectId))
-  const clock = await readClock(warehouse.db, warehouse.kind)
   const listBatch: typeof outbox.listBatch = async (...page) => {
     signal.throwIfAborted()
     return outbox.listBatch(...page)
   }
   const source = batchSource({ ...outbox, listBatch }, batch)
-  return reviewSource(source, { reader: outbox, now: clock() }, async (rows) => rows.forEach(onReview))
+  return reviewSource(source, { reader: outbox, now: at }, async (rows) => rows.forEach(onReview))
 }

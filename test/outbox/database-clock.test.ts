@@ -37,7 +37,7 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
     await admin.decideBatch('stopped', 'flags', 'bea')
     await admin.decideBatch('resumed', 'flags', 'bea')
     expect(await admin.findBatchRest('flags')).not.toBeNull()
-    const reads = { reviews: createReviews(async () => warehouse, Date.now) }
+    const reads = { reviews: createReviews(async () => ({ outbox: admin, at: Date.now() }), Date.now) }
     const { signal } = new AbortController()
     const request = { reads, warehouse, outbox: admin, project: shown, signal, query: () => null }
     const { undoUntil } = (await readBatchData({ ...request, id: 'flags' })) ?? {}

@@ -188,6 +188,8 @@ ${section('Conversations', html`${conversationTable(conversations, parseSearch(q
 ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`
 }
 
+const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+
 /** One visitor: what is known, conversations, activity. */
 export async function showVisitor({ db, frame, id }: ScreenRequest): Promise<Page | null> {
   const visitor = visibleTo(frame, await readVisitor(db, id))
@@ -204,24 +206,29 @@ ${facts([
   ['Name', foreignText(name)],
   ['E-mail', foreignText(email)],
   ['Id', foreignText(visitor.id)],
-  ...fields.map(({ name: field, value }) => [field, foreignText(value)] as const),
+  ...fields.map(
+    ({ name: field, value }) => [field, isTime.test(value) ? timeOf(value, frame) : foreignText(value)] as const,
+  ),
 ])}
-${section('Conversations', conversationTable(conversations, [], frame))}
+${section('Conversations', conversationTable(conversations, null, frame))}
 ${section('Activity', activities)}`
   return { title: 'Visitor', section: 'Search', content }
 }
 
-/** `words`: to mark. */
-function conversationTable(rows: readonly ConversationRow[], words: readonly string[], frame: ProjectFrame): Html {
+/** `words`: to mark; without them, all are of one visitor. */
+function conversationTable(
+  rows: readonly ConversationRow[],
+  words: readonly string[] | null,
+  frame: ProjectFrame,
+): Html {
   return table(
     'Conversations, the newest first',
-    ['Last message', 'Visitor', 'Status', 'Words'],
-    rows.map(({ id, name, lastAt, handled, words: found }) => [
-      linkTo(frame, 'conversations', id, lastAt === null ? foreignText(id) : timeOf(lastAt, frame)),
-      foreignText(name),
-      handled === null ? 'open' : 'handled',
-      markedText(found, words),
-    ]),
+    ['Last message', ...(words === null ? ['Status'] : ['Visitor', 'Status', 'Words'])],
+    rows.map(({ id, name, lastAt, handled, words: found }) => {
+      const link = linkTo(frame, 'conversations', id, lastAt === null ? foreignText(id) : timeOf(lastAt, frame))
+      const status = handled === null ? 'open' : 'handled'
+      return words === null ? [link, status] : [link, foreignText(name), status, markedText(found, words)]
+    }),
     'There are no conversations.',
   )
 }

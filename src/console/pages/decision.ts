@@ -158,8 +158,8 @@ export function resultPage(decision: DecisionName, made: MadeDecision, to: strin
   const content = html`<p><b>${formatCount(moved)} ${decisions[decision].made}.</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
 ${stayed.length === 0 ? nothing : section('These stayed as they were', stayedTable)}
 ${revert === null || revert.notReverted.length === 0 ? nothing : notReverted(revert, frame)}
-<p><a class="button primary" href="${to}">Go on</a></p>`
-  return { title: moved === 0 ? 'Nothing was changed' : 'Done, but not all', section: 'Write-backs', content }
+<p><a class="button primary" href="${to}">Show it</a></p>`
+  return { title: moved === 0 ? 'Nothing was changed' : 'Done in part', section: 'Write-backs', content }
 }
 
 function notReverted({ notReverted: rows, counts }: RevertReport, frame: ProjectFrame): Html {

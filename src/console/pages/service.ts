@@ -15,7 +15,7 @@ export async function showService({ db, frame }: ScreenRequest): Promise<Page> {
     ['About', 'What it does', 'How this is known', 'Learned'],
     behaviours.map(({ name, value, evidence, learnedAt }) => {
       const { of, text } = describeBehaviour(name, value)
-      return [foreignText(of), foreignText(text), foreignText(evidence), ago(learnedAt, frame)]
+      return [of, foreignText(text), foreignText(evidence), ago(learnedAt, frame)]
     }),
     'Nothing has been learned yet: the first sync does.',
   )

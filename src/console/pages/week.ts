@@ -78,5 +78,5 @@ function sparkline(current: Values, before: Values): Html {
       // A day between two without a number is a dot.
       return n === 0 || values[n - 1] == null ? `M${at}h0` : `L${at}`
     })
-  return html`<svg class="sparkline" viewBox="-2 0 124 32" preserveAspectRatio="none" aria-hidden="true"><path class="third" d="${draw(before).join('')}"></path><path class="first" d="${draw(current).join('')}"></path></svg>`
+  return html`<svg class="sparkline" viewBox="-2 0 124 32" preserveAspectRatio="none" aria-hidden="true"><path class="line third" d="${draw(before).join('')}"></path><path class="line first" d="${draw(current).join('')}"></path></svg>`
 }

@@ -40,7 +40,7 @@ async function start(onRead: (batch: string) => void = () => {}) {
     }
     return { ...reader, listBatch }
   }
-  const reviews = createReviews(async () => ({ ...warehouse, outbox: counting }), Date.now)
+  const reviews = createReviews(async (id) => ({ outbox: counting(id), at: Date.now() }), Date.now)
   const ask = (signal?: AbortSignal) => reviews.idsByOutcome(project, 'big', 'would_send', signal)
   const page = (id: string, signal = new AbortController().signal) => {
     const request = {
