@@ -18,14 +18,17 @@ export async function makeTemplate(path: string): Promise<void> {
   rmSync(`${path}.empty`)
 }
 
-/** Triggers keep logs from being deleted, but every schedule begins with empty ones. */
+/** Triggers keep logs from being deleted, but every schedule begins with empty ones. Opening asks that they are there. */
 function prepareForSchedules(path: string): void {
   const database = new Database(path)
   const guards = database
-    .prepare<[], string>(`select name from sqlite_master where type = 'trigger' and sql like '%before delete%'`)
-    .pluck()
+    .prepare<[], { readonly name: string; readonly tbl_name: string }>(
+      `select name, tbl_name from sqlite_master where type = 'trigger' and sql like '%before delete%'`,
+    )
     .all()
-  for (const name of guards) database.exec(`drop trigger "${name}"`)
+  for (const { name, tbl_name: table } of guards)
+    database.exec(`drop trigger "${name}";
+      create trigger "${name}" before delete on "${table}" when false begin select 1; end`)
   addTriggers(database)
   database.close()
 }
