@@ -4,7 +4,7 @@ import type { JobIdentity } from '../src/maintenance/maintenance.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
-import type { JobHandler, JobResult } from './backends/backend.ts'
+import { type JobHandler, type JobResult, QueueUnavailableError } from './backends/backend.ts'
 import { type JobData, type PlannedSyncJob, parseJob, type QueueName } from './queues.ts'
 
 export type JobDeps = {
@@ -13,8 +13,6 @@ export type JobDeps = {
   readonly findProject: (name: string) => ProjectConfig | undefined
   readonly enqueueSyncJobs: (all: readonly PlannedSyncJob[]) => Promise<void>
   readonly failures: JobFailures
-  /** Whether the error means that the queue's store is disconnected; the log has that already. */
-  readonly isQueueConnectionError: (error: unknown) => boolean
   readonly sliceMs: Ms
   /** The worker stops: the current page is the last one. */
   readonly stopping: AbortSignal
@@ -29,6 +27,8 @@ export type JobRun<Data> = {
   readonly queue: QueueName
   /** When the job was added. */
   readonly addedAt: EpochMs
+  /** Since it started. */
+  readonly tookMs: () => Ms
 }
 
 export type JobType<Data> = {
@@ -49,13 +49,15 @@ export function createJobHandler<Queue extends QueueName>(
   { identityOf, run, afterError = (_, why) => ({ do: 'retry', why }) }: JobType<JobData<Queue>>,
   deps: JobDeps,
 ): JobHandler<unknown> {
-  const { failures, findProject, isQueueConnectionError, context } = deps
+  const { failures, findProject, context } = deps
   return async (job) => {
     const data = parseJob(queue, job.data)
     const project = data !== null && 'project' in data ? findProject(data.project) : undefined
     const identity: JobIdentity = { project: project ?? null, key: '', stream: null, ...identityOf(data) }
+    const startedAt = performance.now()
+    const tookMs = () => Math.round(performance.now() - startedAt)
     try {
-      const result = await run({ data, project, identity, queue, addedAt: job.timestamp }, deps)
+      const result = await run({ data, project, identity, queue, addedAt: job.timestamp, tookMs }, deps)
       if ('missing' in result) {
         const isRecent = Date.now() - job.timestamp < leaveToOthersForMs
         if (isRecent && (await context.workersDiffer())) return { do: 'delay', afterMs: 1000 + Math.random() * 2000 }
@@ -66,7 +68,7 @@ export function createJobHandler<Queue extends QueueName>(
       if (data !== null) context.metrics.countJob({ queue, result: result.do })
       return result
     } catch (error) {
-      await failures.recordFailure(identity, error, isQueueConnectionError(error))
+      await failures.recordFailure(identity, error, error instanceof QueueUnavailableError)
       const result = afterError(data, errorText(error), Date.now() - job.timestamp)
       context.metrics.countJob({ queue, result: result.do })
       return result

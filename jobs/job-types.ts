@@ -48,12 +48,12 @@ const failureLevel = (isNewFailure: boolean) => (isNewFailure ? 'warn' : 'debug'
 export const schedulerJobs: JobType<SchedulerJob> = {
   identityOf: (data) =>
     data === null || data.round === 'housekeeping' ? { job: 'housekeeping' } : { job: 'schedule', key: data.round },
-  run: async ({ data, project, identity }, { context, enqueueSyncJobs, failures }) => {
+  run: async ({ data, project, identity, tookMs }, { context, enqueueSyncJobs, failures }) => {
     if (data === null) return { do: 'give up', why: 'the job names no known schedule' }
     if (data.round === 'housekeeping') {
       const { runsDeleted, deliveriesDeleted, expired } = await runHousekeeping(context)
       const counts = { runs_deleted: runsDeleted, deliveries_deleted: deliveriesDeleted, expired }
-      context.log.info({ event: 'housekeeping.completed', ...counts })
+      context.log.info({ event: 'housekeeping.completed', ...counts, took_ms: tookMs() })
     } else if (project === undefined) return { missing: 'project' }
     else await enqueueSyncJobs(syncJobsOfSchedule(data.round, project))
     await failures.recordSuccess(identity)
@@ -75,7 +75,7 @@ export function afterFailedFiring(data: SchedulerJob | null, why: string, sinceM
 /** Sends the write-backs of a lane in order for a time slice. The outbox poller finds what becomes due later. */
 export const laneJobs: JobType<JobData<'writebacks'>> = {
   identityOf: (data) => ({ job: 'writebacks', key: data?.lane ?? '' }),
-  run: async ({ data, project, identity }, deps) => {
+  run: async ({ data, project, identity, tookMs }, deps) => {
     if (data === null || project === undefined || project.readOnly) return { missing: 'project to write to' }
     const { context, failures, sliceMs, stopping } = deps
     const end = await context.lanes.runSlice(project, { lane: data.lane, sliceMs, signal: stopping })
@@ -84,7 +84,9 @@ export const laneJobs: JobType<JobData<'writebacks'>> = {
       .some(({ identity: { job, project: failing } }) => job === 'writebacks' && failing?.name === project.name)
     const isNewFailure = await recordEnd(deps, identity, end)
     if (end.kind === 'failed')
-      context.log[failureLevel(isNewFailure && !otherFailures)]({ event: 'lane.failed', ...data, why: end.why })
+      context.log[failureLevel(isNewFailure && !otherFailures)]({
+        ...{ event: 'lane.failed', ...data, took_ms: tookMs(), why: end.why },
+      })
     return jobResultOf(end, 500 + Math.random() * 1000)
   },
 }
@@ -92,10 +94,9 @@ export const laneJobs: JobType<JobData<'writebacks'>> = {
 /** Processes pending deliveries. What could not be done becomes pending again later, and maintenance finds it. */
 export const webhookJobs: JobType<JobData<'webhooks'>> = {
   identityOf: () => ({ job: 'webhooks' }),
-  run: async ({ data, project, identity }, deps) => {
+  run: async ({ data, project, identity, tookMs }, deps) => {
     if (data === null || project === undefined) return { missing: 'project' }
     const { context, enqueueSyncJobs, stopping } = deps
-    const startedAt = performance.now()
     const enqueueFollowUps = async ({ lists }: { lists: boolean }) => {
       const pendingChildren = await markSyncedAndListPending(context, project)
       const listJobs = lists ? syncJobsOfSchedule('incremental', project) : []
@@ -103,7 +104,7 @@ export const webhookJobs: JobType<JobData<'webhooks'>> = {
     }
     const end = await processDeliveries(context, project, { signal: stopping, enqueueFollowUps })
     const isNewFailure = await recordEnd(deps, identity, end)
-    const fields = { project: data.project, took_ms: Math.round(performance.now() - startedAt) }
+    const fields = { project: data.project, took_ms: tookMs() }
     if (end.kind === 'failed')
       context.log[failureLevel(isNewFailure)]({ event: 'webhooks.failed', ...fields, why: end.why })
     else if (end.kind !== 'done') context.log.debug({ event: `webhooks.${end.kind}`, ...fields })
@@ -125,13 +126,11 @@ export const syncJobs: JobType<SyncJob> = {
 /** A stream that another process reads is retried for this long; then the next firing is soon enough. */
 const busyRetryForMs: Ms = 15 * 60_000
 
-async function runSyncJob({ data, project, identity, queue, addedAt }: JobRun<SyncJob>, deps: JobDeps) {
+async function runSyncJob({ data, project, identity, queue, addedAt, tookMs }: JobRun<SyncJob>, deps: JobDeps) {
   if (data === null || project === undefined || !project.streams.includes(data.stream))
     return { missing: 'project or stream' }
-  const startedAt = performance.now()
   const end = await runSlice(project, data, deps)
-  const tookMs = Math.round(performance.now() - startedAt)
-  logSyncEnd(deps, data, end, tookMs, await recordEnd(deps, identity, end))
+  logSyncEnd(deps, data, end, tookMs(), await recordEnd(deps, identity, end))
   if (end.kind === 'done' && data.mode !== 'audit') {
     await enqueueChildren(data.stream, project, deps)
     await enqueueRollups(data.stream, project, end.changed > 0, deps)

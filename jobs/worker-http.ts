@@ -64,7 +64,7 @@ function createWebhookReceiver(
       if (result !== 'stored') return result
       // Not awaited: a disconnected queue must not delay the response, and maintenance enqueues what was missed.
       enqueue('webhooks', [{ project: name, delivery: id }]).catch((error: unknown) =>
-        log.warn({ event: 'webhook.enqueue_failed', project: name, why: String(error) }),
+        log.warn({ event: 'webhook.enqueue_failed', project: name, why: errorText(error) }),
       )
       return 'accepted'
     },

@@ -11,8 +11,9 @@ import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
 import { createJobFailures } from '../src/worker/job-failures.ts'
 import { readMirrorHealth } from '../src/worker/mirror-state.ts'
+import type { JobFailures } from '../src/worker/worker.ts'
 import { openWorkerContext } from '../src/worker/worker-context.ts'
-import type { Backend } from './backends/backend.ts'
+import { type Backend, QueueUnavailableError } from './backends/backend.ts'
 import { openBackend } from './backends/open-backend.ts'
 import { createJobHandler, type JobDeps, type JobType } from './job-handler.ts'
 import { laneJobs, schedulerJobs, syncJobs, webhookJobs } from './job-types.ts'
@@ -57,20 +58,19 @@ export async function startWorker(config: Config, options: WorkerOptions) {
   try {
     const components = await openWorkerComponents(config, options, projects, stopping.signal, closer)
     const { context, backend, failures, enqueue, enqueueSyncJobs } = components
-    const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
     let sinceMaintenanceMs = (): Ms => 0
     const isAlive = () => sinceMaintenanceMs() < 4 * maintenanceEveryMs + 60_000
     // Before any work begins: the address may be taken.
     const http = await openWorkerHttp(() => current, { ...components, isAlive, onClose: closer.add })
     const maintain = createMaintenance({ ...components, projects })
-    const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
+    const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failures)
     sinceMaintenanceMs = maintenance.sinceLastRunMs
     closer.add(maintenance.stop)
     // Anyone may insert write-backs by plain SQL at any time.
     const enqueueReadyLanes = async () => enqueue('writebacks', await context.lanes.findReady(projects()))
-    closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failureDeps).stop)
+    closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failures).stop)
     const findProject = (name: string) => projects().find((project) => project.name === name)
-    const deps = { context, findProject, enqueueSyncJobs, ...failureDeps, sliceMs, stopping: stopping.signal }
+    const deps = { context, findProject, enqueueSyncJobs, failures, sliceMs, stopping: stopping.signal }
     startQueueWorkers(backend, deps, config.concurrency, lockMs)
     return {
       queue: backend.kind,
@@ -98,12 +98,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
  * Work that repeats in every worker and needs no job. The first run starts at once, each further one `everyMs` after the end
  * of the one before. A run that fails is recorded, and the next one starts all the same.
  */
-function startPeriodicTask(
-  job: JobKind,
-  everyMs: Ms,
-  work: () => Promise<void>,
-  { failures, isQueueConnectionError }: Pick<JobDeps, 'failures' | 'isQueueConnectionError'>,
-) {
+function startPeriodicTask(job: JobKind, everyMs: Ms, work: () => Promise<void>, failures: JobFailures) {
   const identity: JobIdentity = { job, project: null, key: '', stream: null }
   let lastAt = performance.now()
   let stopped = false
@@ -115,7 +110,7 @@ function startPeriodicTask(
       await work().catch((error) => (stopped ? undefined : Promise.reject(error)))
       await failures.recordSuccess(identity)
     } catch (error) {
-      await failures.recordFailure(identity, error, isQueueConnectionError(error))
+      await failures.recordFailure(identity, error, error instanceof QueueUnavailableError)
     }
     lastAt = performance.now()
     if (!stopped) timer = setTimeout(next, everyMs)

@@ -47,7 +47,7 @@ export const logEvents: Readonly<Record<string, string>> = {
   'webhook.enqueue_failed': 'the delivery is stored, but its job is not; the next sweep finds it',
   'webhooks.processed': 'what was read for deliveries',
   'webhooks.failed': 'deliveries could not be processed, and are tried again: `why`',
-  'queue.disconnected': "the queue's server is unreachable",
+  'queue.disconnected': "the queue's `server` is unreachable",
   'queue.connected': 'it is back, after `for_ms` and `errors`',
   'queue.failed': 'another error of the queue: `why`',
   'queue.warning': 'a setting of the queue to change, or what happened to it',

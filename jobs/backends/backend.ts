@@ -2,6 +2,7 @@
 import type { QueueKind } from '../../src/config/queue-kinds.ts'
 import type { RoutesPlugin } from '../../src/http/http.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
+import { UserError } from '../../src/values/user-error.ts'
 
 export type Backend = {
   readonly kind: QueueKind
@@ -19,15 +20,16 @@ export type Backend = {
   readonly loadBoard: (() => Promise<RoutesPlugin>) | null
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
-  /** Whether the error means that the store is disconnected; if so, logs it, so that callers need not. */
-  readonly isConnectionError: (error: unknown) => boolean
   /** Waits for active jobs, without a limit. */
   readonly close: () => Promise<void>
 }
 
+/** The queue's server does not answer at present, as its log says, too. Whatever else fails in a job has another type. */
+export class QueueUnavailableError extends UserError {}
+
 /** What is used of a queue of BullMQ; the queue in this process has the same. */
 export type JobQueue<D> = {
-  /** In its store; without one it is never paused. */
+  /** In its store; without one it is never paused. Each call may throw QueueUnavailableError. */
   readonly name?: string
   addBulk(jobs: NewJob<D>[]): Promise<unknown>
   isPaused(): Promise<boolean>

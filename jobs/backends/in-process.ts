@@ -26,7 +26,6 @@ export function openInProcess(): Backend {
     resumeStep: () => '',
     loadBoard: null,
     ping: async () => {},
-    isConnectionError: () => false,
     close: async () => void (await Promise.all([...queues.values()].map(({ close }) => close()))),
   }
 }

@@ -212,7 +212,8 @@ describe('a server', () => {
     await Promise.all(workers.map((worker) => once(worker, 'drained')))
     await stopped.stop()
     const added = await Promise.allSettled(queues.map((queue) => queue.addBulk([{ name: 'job', data: {} }])))
-    expect(added.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    const named = { what: `cannot use the queue ${stopped.url}` }
+    expect(added).toMatchObject(Array(3).fill({ status: 'rejected', reason: named }))
     await vi.waitUntil(() => events.length > 0, { interval: 10, timeout: 120_000 })
     await backend.close()
     expect(events).toEqual([expect.objectContaining({ event: 'queue.disconnected', backend: 'redis' })])

@@ -15,7 +15,7 @@ import type { Logger } from '../../../src/log.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
 import { assertNever } from '../../../src/values/user-error.ts'
 import type { Backend, JobHandler, JobQueue, JobResult, JobSchedule, JobWorkerOptions, Recurrence } from '../backend.ts'
-import { createStoreErrorLog, isStoreConnectionError } from './store-errors.ts'
+import { createStoreErrorLog, nameServer } from './store-errors.ts'
 
 type StoreKind = 'redis' | 'postgres'
 
@@ -24,6 +24,8 @@ export type BullBackendFactory = BackendFactory<IQueueBackend, StoreKind>
 
 export type StoreConnection = {
   readonly kind: StoreKind
+  /** Its address, for people. */
+  readonly server: string
   /** Sentences for people about what works but should be changed. */
   readonly warnings: readonly string[]
   readonly factory: BullBackendFactory
@@ -78,11 +80,27 @@ export function createBullBackend(
   const storeOptions = { connection: store.kind, ...(store.prefix === null ? {} : { prefix: store.prefix }) }
   const { onError, stop } = createStoreErrorLog(store, log, countError)
 
+  /** Logs and names an outage, so that no caller takes it for one of another server. */
+  const named = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((error: unknown) => {
+      const explained = nameServer(store.server, error)
+      if (explained !== error) onError(error as Error)
+      throw explained
+    })
   const queue = <D>(name: string): BullQueue<D> => {
     const opened: BullQueue<D> = new Queue(fullName(name), { ...storeOptions, defaultJobOptions }, store.factory)
     opened.on('error', onError)
     queues.push(opened)
-    return opened
+    return new Proxy(opened, {
+      get: (target, key) => {
+        const member: unknown = Reflect.get(target, key, target)
+        if (typeof member !== 'function') return member
+        return (...args: unknown[]) => {
+          const answer: unknown = Reflect.apply(member, target, args)
+          return answer instanceof Promise ? named(answer) : answer
+        }
+      },
+    })
   }
 
   const worker = <D>(name: string, work: JobHandler<D>, options: JobWorkerOptions = {}) => {
@@ -118,17 +136,15 @@ export function createBullBackend(
     await store.close()
   }
   const ensureSchedules = <D>(of: JobQueue<D>, schedules: readonly JobSchedule<D>[]) =>
-    store.runExclusively(async () => {
-      for (const schedule of schedules) await ensureSchedule(of as BullQueue<D>, schedule, Date.now())
-    })
-  const isConnectionError = (error: unknown) => {
-    const isConnectionLost = isStoreConnectionError(error)
-    if (isConnectionLost && error instanceof Error) onError(error)
-    return isConnectionLost
-  }
+    named(
+      store.runExclusively(async () => {
+        for (const schedule of schedules) await ensureSchedule(of as BullQueue<D>, schedule, Date.now())
+      }),
+    )
+  const ping = () => named(store.ping())
   const loadBoard = async () => (await import('./board.ts')).bullBoardPlugin(queues)
-  const { kind, warnings, ping, resumeStep } = store
-  return { kind, warnings, resumeStep, queue, worker, ensureSchedules, loadBoard, ping, isConnectionError, close }
+  const { kind, warnings, resumeStep } = store
+  return { kind, warnings, resumeStep, queue, worker, ensureSchedules, loadBoard, ping, close }
 }
 
 /**

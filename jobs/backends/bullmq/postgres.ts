@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type PgPool, PostgresConnection, PostgresQueueBackend, runMigrations } from 'bullmq'
 import pg from 'pg'
+import { serverDisplayName } from '../../../src/values/server-address.ts'
 import { splitPostgresUrl } from '../../../src/warehouse/postgres.ts'
 import type { BullBackendFactory, StoreConnection, StoreOptions } from './bullmq.ts'
 import { retryUntilConnected, unusableQueue } from './store-errors.ts'
@@ -43,6 +44,7 @@ export async function openPostgres(
   }
   return {
     kind: 'postgres',
+    server: serverDisplayName(url),
     warnings: [],
     prefix: null,
     factory: createPostgresFactory(slowedPool, schema),

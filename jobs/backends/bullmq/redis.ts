@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
+import { serverDisplayName } from '../../../src/values/server-address.ts'
 import { errorText } from '../../../src/values/system-error-text.ts'
 import { UserError } from '../../../src/values/user-error.ts'
 import type { StoreConnection, StoreOptions } from './bullmq.ts'
@@ -31,6 +32,7 @@ export async function openRedis(
   await Promise.all([adding.connect(), running.connect()])
   return {
     kind: 'redis',
+    server: serverDisplayName(url),
     warnings,
     prefix,
     factory: (name, options, use = {}) => {

@@ -2,10 +2,11 @@
 import pRetry from 'p-retry'
 import type { Logger } from '../../../src/log.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
+import { errorText } from '../../../src/values/system-error-text.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
 import { UserError } from '../../../src/values/user-error.ts'
 import { createRepeatFilter } from '../../../src/worker/job-failures.ts'
-import type { Backend } from '../backend.ts'
+import { type Backend, QueueUnavailableError } from '../backend.ts'
 
 const connectionErrorText =
   /^(Connection (is closed|terminated|ended)|Command timed out|Reached the max retries|Stream isn't writeable|timeout (expired|exceeded)|LOADING|MASTERDOWN|Query read timeout)|ECONN|EPIPE/
@@ -20,11 +21,16 @@ export function isConnectionError(error: unknown): boolean {
   )
 }
 
-/** The same for an error that a job threw, which may also come from the warehouse, or from files and folders. */
-export function isStoreConnectionError(error: unknown): boolean {
-  const isOfNetwork =
-    !/^E[A-Z_]+$/.test(codeOf(error)) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)/.test(codeOf(error))
-  return !(error instanceof UserError) && isConnectionError(error) && isOfNetwork
+/** What a queue's call throws, with the name of the server that does not answer. */
+export function nameServer(server: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof UserError || !isConnectionError(error)) return error
+  const next = 'start the server; all work continues by itself'
+  return new QueueUnavailableError({ what: `cannot use the queue ${server}`, why: reasonOf(error), next, exitCode: 1 })
+}
+
+/** A name with several addresses fails for each of them. */
+function reasonOf(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map(errorText).join(', ') : error.message
 }
 
 function codeOf(error: unknown): string {
@@ -47,7 +53,7 @@ const recoveredAfterMs: Ms = 2500
 
 /** `ping` rejects when the store does not answer. */
 export function createStoreErrorLog(
-  { kind: backend, ping }: Pick<Backend, 'kind' | 'ping'>,
+  { kind: backend, server, ping }: Pick<Backend, 'kind' | 'ping'> & { readonly server: string },
   log: Logger,
   countError: () => void,
 ) {
@@ -68,7 +74,7 @@ export function createStoreErrorLog(
   }
   const onConnectionError = (error: Error) => {
     if (outage === null) {
-      log.warn({ event: 'queue.disconnected', backend, why: error.message })
+      log.warn({ event: 'queue.disconnected', backend, server, why: reasonOf(error) })
       outage = { since: Date.now(), errors: 0, lastAt: 0 }
       checkLater()
     }
@@ -106,7 +112,7 @@ export async function retryUntilConnected<T>(
     return await pRetry(attempt, { ...backoff, retries: 1_000, shouldRetry })
   } catch (error) {
     if (error instanceof UserError || !(error instanceof Error)) throw error
-    const why = error instanceof AggregateError ? error.errors.map(String).join(', ') : error.message
+    const why = reasonOf(error)
     // Without the error as its cause: those of ioredis contain the failed command, which may hold the password.
     if (isConnectionError(error))
       throw unusableQueue(url, why, 'start the server, or set DESKMIRROR_QUEUE_URL to where it is', 1)
