@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describeRejectedRow, type Gap, type RejectedRow } from '../../../schema/row.ts'
-import { isChildStream, isListStream, type StreamName } from '../../../schema/stream-specs.ts'
+import { isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
 import type { Ms } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
@@ -116,8 +116,8 @@ type StoreRows = (
 const storeRows: StoreRows = async (trx, page, encoded) => {
   const { stream, requestedAt, childRead, seenRowsKey, isAuthoritative = false } = page
   if (encoded.rows.length === 0) return { changed: 0, rejectedRows: [] }
-  const { children, firstKey } = streamTables[stream]
-  const rows = isListStream(stream) ? await withStoredIds(trx, stream, encoded.rows) : encoded.rows
+  const { children, firstKey, list } = streamTables[stream]
+  const rows = list === null ? encoded.rows : await withStoredIds(trx, list, encoded.rows)
   const before = stream === 'conversations' ? await readStoredConversations(trx, rows) : null
   if (stream === 'analytics') for (const row of rows) await clearForRollup(trx, row)
   const stored = await upsertRows(trx, { stream, columns: encoded.columns, isAuthoritative }, rows)

@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { withoutNullability } from '../../../schema/column-types.ts'
 import {
-  isListStream,
   isPagedStream,
   type MirroredTable,
   type StreamName,
@@ -67,9 +66,10 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
 export async function readRawById(context: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const { db, kind, project } = context
-  const id = sql.ref(streamTables[stream].firstKey)
-  const from = isListStream(stream)
-    ? fromRowsWithIds(context, stream, ids)
+  const { firstKey, list } = streamTables[stream]
+  const id = sql.ref(firstKey)
+  const from = list
+    ? fromRowsWithIds(context, list, ids)
     : sql`from ${sql.table(streamSpecs[stream].table)} where project_id = ${project} and ${id} ${inList(kind, ids)}`
   const { rows } = await sql<{ id: string; raw: string }>`
     select ${id} as id, cast(raw as text) as raw ${from} ${notDeleted(stream)}`.execute(db)

@@ -4,6 +4,8 @@ import { hasDeletedAt, mirrorTables } from '../../../schema/mirror-tables.ts'
 import {
   type ChildStreamName,
   childStreamsOf,
+  isListStream,
+  type ListStreamName,
   type MirroredTable,
   type StreamName,
   streamNames,
@@ -38,6 +40,8 @@ export type StreamTable = {
   readonly hasDeletedAt: boolean
   /** A column that shows that a row is older than the stored one although it was requested later; null = none. */
   readonly newerBy: string | null
+  /** The stream itself if it is a list. */
+  readonly list: ListStreamName | null
   readonly children: readonly ChildStreamName[]
 }
 
@@ -52,8 +56,8 @@ function describeTable(stream: StreamName): StreamTable {
     .filter(([name]) => !warehouseOnlyColumns.includes(name))
     .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
   const newerBy = 'newerBy' in spec ? spec.newerBy : null
-  const children = childStreamsOf(stream)
-  return { stored, key, firstKey: key[0] ?? 'id', columns, hasDeletedAt: hasDeletedAt(stored), newerBy, children }
+  const [list, children] = [isListStream(stream) ? stream : null, childStreamsOf(stream)]
+  return { stored, key, firstKey: key[0] ?? 'id', columns, hasDeletedAt: hasDeletedAt(stored), newerBy, list, children }
 }
 
 export const streamTables = Object.fromEntries(
