@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
 import type { LockResult, SyncMode, SyncProgress, SyncReport, SyncResult } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
-import { confirmZone, rememberConfirmedZone, unconfirmedZoneReason } from '../mirror/sync/rollup-days.ts'
+import { requireConfirmedZone } from '../mirror/sync/rollup-days.ts'
 import { runSync } from '../mirror/sync/sync.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { Ms } from '../values/time.ts'
@@ -40,7 +40,8 @@ export async function syncProject(config: Config, project: ProjectConfig, option
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
   return withBudgets(config, options, async (warehouse, budgets) => {
-    if (streams.includes('analytics')) await confirmTimeZone(warehouse, project, options.changeTimeZone === true)
+    const mirror = openMirror(warehouse, project.projectId)
+    if (streams.includes('analytics')) await requireConfirmedZone(mirror, project, options.changeTimeZone === true)
     const lock = await acquireLocks(warehouse, project, options)
     const { onProgress, onBudget } = options
     const { run, requests } = await runSyncUnderLock(lock, warehouse, budgets, project, {
@@ -62,14 +63,6 @@ export async function syncProject(config: Config, project: ProjectConfig, option
       notices: run.notices,
     }
   })
-}
-
-async function confirmTimeZone(warehouse: Warehouse, project: ProjectConfig, isConfirmed: boolean): Promise<void> {
-  const mirror = openMirror(warehouse, project.projectId)
-  const why = await unconfirmedZoneReason(mirror, project.timeZone)
-  if (why === null) return
-  if (isConfirmed) return rememberConfirmedZone(mirror, project.timeZone)
-  throw new UserError({ what: `cannot sync the rollups of ${project.name}`, why, next: confirmZone, exitCode: 2 })
 }
 
 /**

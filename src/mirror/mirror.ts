@@ -3,7 +3,6 @@
  * What could not be read is a gap or a flag, never silence. It knows nothing of write-backs, analytics or pages.
  */
 
-// What it says, and what it knows of the service.
 export {
   type AuditEstimate,
   type AuditedStream,
@@ -40,7 +39,6 @@ export type {
   VerifyReport,
 } from './core/reports.ts'
 export { createAuditStore, deleteAudits } from './sql/audits.ts'
-// What it keeps in a warehouse.
 export { joinSnapshots } from './sql/join-snapshots.ts'
 export { createMirror, type Mirror, type MirrorOptions } from './sql/mirror.ts'
 export { readAuditEstimates, readMirrorState } from './sql/mirror-state.ts'
@@ -55,14 +53,8 @@ export { deleteIdleRuns } from './sql/sync-runs.ts'
 export { readBehaviours, recordBehaviours } from './sql/sync-state.ts'
 export { createDeliveries, type WebhookDelivery } from './sql/webhook-deliveries.ts'
 export { allStreams, conversations, messages, visitors } from './streams/all-streams.ts'
-// What it does.
 export { type MessagesRead, readMessages } from './sync/read-messages.ts'
-export {
-  confirmZone,
-  findRollupHistory,
-  rememberConfirmedZone,
-  unconfirmedZoneReason,
-} from './sync/rollup-days.ts'
+export { findRollupHistory, requireConfirmedZone } from './sync/rollup-days.ts'
 export { createWebhookDeps, syncReferencedRows, type WebhookDeps } from './sync/rows-by-id.ts'
 export { runSync, type SyncResult } from './sync/sync.ts'
 export { type AuditDeps, auditedNames, canAudit, runAudit } from './verify/audit.ts'

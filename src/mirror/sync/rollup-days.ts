@@ -6,6 +6,7 @@ import { type LocalDay, localDateOfDay } from '../../values/days.ts'
 import { asJsonObject } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
+import { UserError } from '../../values/user-error.ts'
 import { foreignProject } from '../core/item-fields.ts'
 import type { StoredRollup } from '../core/mirror.ts'
 import type { Mirror } from '../sql/mirror.ts'
@@ -92,6 +93,14 @@ export async function unconfirmedZoneReason(
 export const confirmZone =
   'correct DESKMIRROR_TIME_ZONE; or, to read every day again, run `deskmirror sync --streams analytics --change-time-zone`'
 
-export function rememberConfirmedZone(mirror: Pick<Mirror, 'writeCursor'>, timeZone: string): Promise<void> {
-  return mirror.writeCursor(zoneCursor, timeZone)
+/** `isConfirmed`: a person says that the zone is right, which is remembered. Throws UserError if it must be said first. */
+export async function requireConfirmedZone(
+  mirror: Pick<Mirror, 'readRollups' | 'readCursor' | 'writeCursor'>,
+  { name, timeZone }: { readonly name: string; readonly timeZone: string },
+  isConfirmed: boolean,
+): Promise<void> {
+  const why = await unconfirmedZoneReason(mirror, timeZone)
+  if (why === null) return
+  if (isConfirmed) return mirror.writeCursor(zoneCursor, timeZone)
+  throw new UserError({ what: `cannot sync the rollups of ${name}`, why, next: confirmZone, exitCode: 2 })
 }
