@@ -4,7 +4,7 @@ import { type FieldSpec, type TargetKind, targetFields } from './operation-specs
 
 const fields = Object.entries<FieldSpec>(targetFields)
 
-function shownSql(kind: DatabaseKind, { column, shownAs }: FieldSpec, row: string): string {
+export function shownSql(kind: DatabaseKind, { column, shownAs }: FieldSpec, row: string): string {
   if (column !== undefined) return `${row}${column}`
   return kind === 'sqlite'
     ? `${row}raw ->> '${shownAs}'`

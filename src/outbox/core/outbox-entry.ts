@@ -104,6 +104,8 @@ export type Evidence = {
   }
   /** The same before the first of several sends, which may have arrived although no response proved it. */
   readonly firstBefore?: Evidence['before']
+  /** The fencing token of the claim that sent it last; absent in rows of earlier versions. */
+  readonly sentWith?: number
   /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
   readonly sender?: 'ended' | 'dead' | 'silent'
   /** What the response states without proof: the service accepted or refused the request, in these words. */

@@ -84,6 +84,7 @@ export function markSending(
 ): Promise<boolean> {
   const { kind, project, typed } = context
   const { sender: _, verifications: __, statedResult: ___, ...rest } = { ...writeback.evidence, ...evidence }
+  const marked = { ...rest, sentWith: writeback.fencingToken }
   return inDurableTransaction(context, async (trx) => {
     await lockLane(trx, typed('text', writeback.lane))
     await acquireCancellationLock(trx, 'shared')
@@ -91,7 +92,7 @@ export function markSending(
     if (await isExpired(trx, writeback, now)) return false
     const { numAffectedRows } = await sql`
       update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${toTimeValue(context, now)}, finished_at = null,
-        error = null, revoked_as = null, step = 'about to be sent', evidence = ${encodeEvidence(kind, rest)},
+        error = null, revoked_as = null, step = 'about to be sent', evidence = ${encodeEvidence(kind, marked)},
         lease_until = ${typed('integer', now + leaseMs)}, due_at = ${typed('integer', dueAt)}
       where project_id = ${project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
         and owner = ${currentOwner()} and attempts = ${writeback.attempts} and ${nextInLaneSql}
@@ -125,10 +126,15 @@ function isSettled(status: WritebackStatus): boolean {
   return status !== 'draft' && status !== 'queued' && status !== 'sending'
 }
 
-/** Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. */
+/**
+ * Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. Another
+ * send may have the same number: one that was certainly not sent gives its number back, and this may be stored again because the
+ * first answer was lost.
+ */
 export function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`
-  return settleIf(context, writeback, transition, ownership)
+  const isOwn = ({ sentWith }: Evidence) => sentWith === undefined || sentWith === writeback.fencingToken
+  return settleIf(context, writeback, transition, ownership, isOwn)
 }
 
 /** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
@@ -137,12 +143,13 @@ export function settle(context: ProjectDb, writeback: Writeback, transition: Tra
   return settleIf(context, writeback, transition, ownership)
 }
 
-/** `ownership`: the condition under which this process may still change the row. */
+/** `ownership`, `isOwn`: the conditions under which this process may still change the row. */
 function settleIf(
   context: ProjectDb,
   writeback: Writeback,
   transition: Transition,
   ownership: RawBuilder<unknown>,
+  isOwn: (stored: Evidence) => boolean = () => true,
 ): Promise<WritebackStatus | null> {
   const { kind, project, typed } = context
   const { event, why, requestId = null, messageId = null, dueAt = null } = transition
@@ -152,15 +159,16 @@ function settleIf(
     const { rows } = await sql<SettledRow>`
       select status, revoked_as as revoked, stopped_by as "stoppedBy", batch_id as "batchId", evidence from writebacks
       where project_id = ${project} and id = ${writeback.id} and ${ownership} ${forUpdate(kind)}`.execute(trx.db)
-    const row = rows[0]
-    const next =
-      row === undefined ? null : nextState(fromStoredState(row.status, row.revoked, row.stoppedBy !== null), event)
-    if (row === undefined || next === null) return null
+    const [row] = rows
+    if (row === undefined) return null
+    const stored = decodeEvidence(kind, row.evidence)
+    const next = nextState(fromStoredState(row.status, row.revoked, row.stoppedBy !== null), event)
+    if (next === null || !isOwn(stored)) return null
     const stoppedBy = next === 'queued' ? await findStop(trx, row.batchId) : null
     const state = stoppedBy === null ? next : (nextState(next, 'stopped') ?? next)
     const step = stoppedBy === null ? why : `${why}; stopped by ${stoppedBy}`
     const { status: to, revokedAs } = toStoredState(state)
-    const evidence = withoutMessageIds(to, { ...decodeEvidence(kind, row.evidence), ...transition.evidence })
+    const evidence = withoutMessageIds(to, { ...stored, ...transition.evidence })
     const isFinished = isSettled(to)
     const finishedAt = isFinished ? toTimeValue(trx) : sql`null`
     await sql`

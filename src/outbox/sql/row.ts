@@ -86,6 +86,7 @@ const evidenceSchema = z
   .looseObject({
     before: targetStateSchema,
     firstBefore: targetStateSchema,
+    sentWith: z.number(),
     sender: z.enum(['ended', 'dead', 'silent']),
     claim: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
     looks: z.number(),
