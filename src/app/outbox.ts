@@ -3,8 +3,8 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { countWithoutProject } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
-import { laneBlockingStatuses } from '../outbox/core/state.ts'
-import { executeDecision, requireBatch, resolveIds } from '../outbox/decide.ts'
+import { estimateSends } from '../outbox/core/batches.ts'
+import { executeDecision, requireBatch } from '../outbox/decide.ts'
 import { needsApproval } from '../outbox/import/import-file.ts'
 import type {
   AddWritebackReport,
@@ -15,13 +15,14 @@ import type {
   OutboxDecision,
   OutboxEntry,
   OutboxFilter,
+  Pace,
   SelectionMismatch,
-  SendEstimate,
   ShowWritebackReport,
   WritebackRequest,
 } from '../outbox/outbox.ts'
+import { readWriteback } from '../outbox/read-reports.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import { estimateWritesMs } from '../service/core/estimate.ts'
+import type { BudgetPolicy } from '../service/core/margin.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
@@ -43,7 +44,7 @@ export function addWriteback(
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await outbox.enqueue([[request]], options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
-    const estimate = await estimateSending(warehouse, project, ahead, id === null ? 0 : 1)
+    const estimate = estimateSends(await readPace(warehouse, project), ahead, id === null ? 0 : 1)
     return { project: project.name, id, status, ...estimate }
   })
 }
@@ -94,31 +95,10 @@ export function forEachWriteback(
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
-  return withOutbox(config, project, (outbox) => readWriteback(outbox, project, id))
-}
-
-/** The same with an open warehouse, for pages. */
-export async function readWriteback(
-  outbox: Outbox,
-  project: Pick<ProjectConfig, 'name'>,
-  id: string,
-): Promise<ShowWritebackReport> {
-  const entries = await outbox.list({ ids: await resolveIds(outbox, [id]) }, 1)
-  const [writeback] = await outbox.nameEntries(entries)
-  if (writeback === undefined) throw new Error('an id that was just found is gone')
-  const [check = null] = await outbox.readChecks([writeback.id])
-  const target = writeback.conversationId ?? writeback.visitorId ?? ''
-  const lane = await outbox.list({ target, statuses: laneBlockingStatuses }, 1000)
-  const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
-  const before = isOpen ? lane.find(({ seq }) => seq < writeback.seq) : undefined
-  return {
+  return withOutbox(config, project, async (outbox) => ({
     project: project.name,
-    writeback,
-    events: await outbox.listEvents(writeback.id),
-    check,
-    waitsFor: before === undefined ? null : { id: before.id, status: before.status },
-    holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
-  }
+    ...(await readWriteback(outbox, id)),
+  }))
 }
 
 export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & { readonly selection: OutboxFilter }
@@ -168,19 +148,15 @@ export async function countUnsettled(outbox: Outbox): Promise<number> {
   return queued + sending
 }
 
-/** `ahead`: write-backs queued earlier. `rows`: write-backs queued after them. */
-export async function estimateSending(
-  warehouse: Warehouse,
-  project: ProjectConfig,
-  ahead: number,
-  rows: number,
-): Promise<SendEstimate> {
-  const takesMs: Ms = estimateWritesMs(await readSlotLimits(warehouse, project), ahead + rows)
-  return { ahead, takesMs, worker: await hasWorker(warehouse) }
-}
+/** Whose rates estimates need. */
+export type PacedProject = Pick<ProjectConfig, 'projectId' | keyof BudgetPolicy>
 
-export async function hasWorker({ db, retry }: Warehouse): Promise<boolean> {
-  return (await retry.run(() => listLiveWorkers(db, Date.now()))).length > 0
+export async function readPace(warehouse: Warehouse, project: PacedProject): Promise<Pace> {
+  const { db, kind, retry } = warehouse
+  const clock = await retry.run(() => readClock(db, kind))
+  const limits = await readSlotLimits(warehouse, project)
+  const workers = await retry.run(() => listLiveWorkers(db, Date.now()))
+  return { limits, worker: workers.length > 0, now: clock() }
 }
 
 /** The commit may have succeeded, so adding the write-back again could send it twice. */

@@ -4,14 +4,10 @@ import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { countWithoutProject } from '../maintenance/sql/projects.ts'
-import { countOperations, estimateBatchMs } from '../outbox/core/batches.ts'
-import { operations } from '../outbox/core/operations.ts'
-import type { OperationCounts, Outbox, PushReport, SendProgress, WritebackDeps } from '../outbox/outbox.ts'
-import { circuitNotices, missingScopeNotices, withoutProjectNotices } from '../outbox/send/circuit-breaker.ts'
-import { sendQueued } from '../outbox/send/send-queued.ts'
+import type { Outbox, PushProgress, PushReport, WritebackDeps } from '../outbox/outbox.ts'
+import { push } from '../outbox/send/push.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import type { BudgetView, SlotLimits } from '../service/core/budget.ts'
-import { type EpochMs, toTimestamp } from '../values/time.ts'
+import type { BudgetView } from '../service/core/budget.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { noRetry } from '../warehouse/retry.ts'
@@ -52,79 +48,30 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   }
   const startedAt = Date.now()
   return withProject(config, project, options, async (service, warehouse, budgets) => {
-    const outbox = await openOutbox(config, project, warehouse)
+    await openOutbox(config, project, warehouse)
     const sendRecord = openSendRecord(config, project, { warehouse, budgets, log })
     await sendRecord.requireCurrent()
     return withRequestCounting(warehouse, project, 'push', service, async () => {
       const clockNotice = await findClockNotice(warehouse)
       if (clockNotice !== null) options.notify?.(clockNotice)
-      const total = countOperations(await outbox.countByOperation({ statuses: ['queued', 'sending'] }))
-      const limits = await readSlotLimits(warehouse, project)
-      const onProgress = (progress: SendProgress) => {
-        options.onProgress(toPushProgress(limits, total, progress, Date.now()))
-        reportBudget(service, options.onBudget)
-      }
       const deps = sendRecord.guard(await writebackDeps(warehouse, project, service, log))
-      const result = await sendQueued(deps, { maxConcurrentLanes, despiteFailures, onProgress })
+      const result = await push(deps, {
+        ...{ despiteFailures, limits: await readSlotLimits(warehouse, project) },
+        hint: projectCommandHint(config.projects, project.name),
+        onProgress: (progress) => {
+          options.onProgress(progress)
+          reportBudget(service, options.onBudget)
+        },
+        countWithoutProject: () => warehouse.retry.run(() => countWithoutProject(warehouse.db)),
+      })
       await refreshFacts(warehouse, project, { signal, log })
-      if (result.fatalFailure !== null)
+      if ('fatalFailure' in result)
         throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
-      const queue = await outbox.countByStatus({})
-      const stopped = await outbox.listStoppedBatches(maxStopped)
-      const notices = [
-        ...circuitNotices(result.circuits, projectCommandHint(config.projects, project.name)),
-        ...missingScopeNotices(result.denied),
-        ...withoutProjectNotices(await warehouse.retry.run(() => countWithoutProject(warehouse.db))),
-      ]
-      return {
-        project: project.name,
-        settled: result.outcomes.counts,
-        reasons: result.outcomes.reasons,
-        queue,
-        stopped: stopped.flatMap(({ id, counts: { draft: drafts } }) =>
-          drafts === undefined ? [] : [{ batch: id, drafts }],
-        ),
-        tookMs: Date.now() - startedAt,
-        requests: service.client.requestCount(),
-        outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
-        notices,
-        heldLanes: queue.uncertain ?? 0,
-      }
+      const [tookMs, requests] = [Date.now() - startedAt, service.client.requestCount()]
+      return { project: project.name, ...result, tookMs, requests }
     })
   })
 }
-
-const maxStopped = 20
-
-export type PushProgress = ReturnType<typeof toPushProgress>
-
-/** `total`: as it was at the start. */
-export function toPushProgress(
-  limits: SlotLimits,
-  total: OperationCounts,
-  { settled, counts, operations: done, reasons, working, rest }: SendProgress,
-  now: EpochMs,
-) {
-  const left = countOperations(
-    operations.map((operation) => ({
-      operation,
-      count: Math.max(0, (total[operation] ?? 0) - (done[operation] ?? 0)),
-    })),
-  )
-  const restMs = rest === null ? 0 : Math.max(0, rest.until - now)
-  return {
-    ...{ settled, counts, reasons, working },
-    left: Object.values(left).reduce((sum, count) => sum + count, 0),
-    /** With the reads of preconditions and what it waits for. */
-    takesMs: estimateBatchMs(limits, left, 0) + restMs,
-    /** RFC 3339; null if something can be sent now. */
-    restsUntil: rest === null ? null : toTimestamp(rest.until),
-    restsBecause: rest?.because ?? null,
-  }
-}
-
-/** Lanes per process: enough to use a key's write rate when responses take a second. */
-export const maxConcurrentLanes = 6
 
 export async function writebackDeps(
   warehouse: Warehouse,

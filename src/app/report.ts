@@ -53,8 +53,7 @@ export async function writeReportFile(path: string, text: string): Promise<void>
   try {
     await file.output.write(Buffer.from(text))
     await file.publish()
-  } catch (error) {
+  } finally {
     await file.discard()
-    throw error
   }
 }

@@ -2,18 +2,18 @@
 
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { approvable, requireBatch } from '../outbox/decide.ts'
-import { readImportLines } from '../outbox/import/import-file.ts'
+import { requireBatch } from '../outbox/decide.ts'
 import type {
   ImportFile,
   OnReviews,
+  Outbox,
   ReviewOutcome,
   ReviewSource,
   ReviewSummary,
   SelectionDigest,
 } from '../outbox/outbox.ts'
 import { checkSource } from '../outbox/review/check-rows.ts'
-import { batchSource, importSource, reviewSource } from '../outbox/review/review-rows.ts'
+import { batchSource, fileSource, reviewBatch, reviewSource } from '../outbox/review/review-rows.ts'
 import { createOutbox, withOutboxSnapshot } from '../outbox/sql/outbox.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import type { BudgetView } from '../service/core/budget.ts'
@@ -52,7 +52,7 @@ export async function reviewImportFile(
   file: ImportFile,
   { now, onReviews, check, expiresAt }: ReviewOptions & { readonly expiresAt: string | null },
 ): Promise<ReviewReport> {
-  const source = importSource(() => readImportLines(file), expiresAt)
+  const source = fileSource(file, expiresAt)
   const requests = await askService(config, project, warehouse, source, check)
   const reader = createOutbox(warehouse.projectDb(project.projectId))
   return { review: await reviewSource(source, { reader, now }, onReviews), requests }
@@ -69,10 +69,8 @@ export function reviewQueuedBatch(
   return withOutbox(config, project, async (_, warehouse) => {
     const checked = batchSource(createOutbox(warehouse.projectDb(projectId)), batch)
     const requests = await askService(config, project, warehouse, checked, check)
-    return withOutboxSnapshot(warehouse.projectDb(projectId), async (reader) => {
-      const review = await reviewSource(batchSource(reader, batch), { reader, now }, onReviews)
-      return { review, drafts: await reader.digestOf({ batch, statuses: approvable }), requests }
-    })
+    const read = (reader: Outbox) => reviewBatch(reader, batch, now, onReviews)
+    return { ...(await withOutboxSnapshot(warehouse.projectDb(projectId), read)), requests }
   })
 }
 

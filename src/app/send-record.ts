@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { thereAlready } from '../outbox/core/review-guards.ts'
 import type { Outbox, WritebackDeps } from '../outbox/outbox.ts'
 import { createSends } from '../outbox/sql/sends.ts'
 import { errorText } from '../values/system-error-text.ts'
@@ -94,8 +93,7 @@ export function openSendRecord(
     }
     const settle: Outbox['settle'] = async (writeback, transition) => {
       const status = await outbox.settle(writeback, transition)
-      const isRepetition = writeback.operation === 'message' && transition.why.startsWith(thereAlready)
-      const found = status === 'conflict' && isRepetition ? await sends.countRepetitions() : 0
+      const found = status === 'conflict' ? await sends.countRepetitions(writeback, transition) : 0
       if (found >= repetitionsOfRestored)
         await hold(`${found} replies were in their conversations already, ${asRestored}`)
       return status

@@ -1,7 +1,6 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Option } from 'commander'
-import type { PushProgress } from '../app/push.ts'
-import type { PushReport, WritebackStatus } from '../outbox/outbox.ts'
+import type { PushProgress, PushReport, WritebackStatus } from '../outbox/outbox.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import { showInvisible } from '../values/invisible.ts'

@@ -19,6 +19,7 @@ export async function createOutputFile(path: string, { overwrite }: OverwriteOpt
     await mkdir(dirname(path), { recursive: true })
     return open(temporaryPath, 'wx')
   })
+  let isPublished = false
   const output: ByteOutput = { write: (bytes) => explainErrors(path, () => writeAll(file, bytes)) }
   return {
     path,
@@ -33,10 +34,12 @@ export async function createOutputFile(path: string, { overwrite }: OverwriteOpt
         const { size } = await stat(temporaryPath)
         rejectExisting(path, overwrite)
         await rename(temporaryPath, path)
+        isPublished = true
         return size
       }),
-    /** Removes the temporary file. */
+    /** Removes what was not published. Call it when done, also after an error. */
     discard: async () => {
+      if (isPublished) return
       await file.close().catch(() => {})
       await rm(temporaryPath, { force: true })
     },

@@ -1,8 +1,14 @@
 /** Makes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
 import { nearestNames } from '../values/nearest-names.ts'
 import { UserError } from '../values/user-error.ts'
-import type { BatchSummary, SelectionMismatch } from './core/batches.ts'
-import { type DecisionTerms, decisionOf, type OutboxDecision, type OutboxFilter } from './core/decisions.ts'
+import type { BatchDecisionReport, BatchSummary, SelectionMismatch } from './core/batches.ts'
+import {
+  type BatchDecision,
+  type DecisionTerms,
+  decisionOf,
+  type OutboxDecision,
+  type OutboxFilter,
+} from './core/decisions.ts'
 import type { OutboxEntry } from './core/outbox-entry.ts'
 import type { DecisionReport } from './core/reports.ts'
 import { nextState, presentStatuses, type StatusCounts, toStoredState, type WritebackStatus } from './core/state.ts'
@@ -48,6 +54,34 @@ export async function executeDecision(
   return { moved: count, ids, stayed, ...(following && { following }), ...(undoUntil !== null && { undoUntil }) }
 }
 
+export type BatchDecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & { readonly batch: string }
+
+/** Stops a batch or goes on with it. Throws UserError if it is so already. Of what was `shown`, as above. */
+export async function executeBatchDecision(
+  outbox: Outbox,
+  decision: BatchDecision,
+  { batch: name, by, ...options }: BatchDecisionRequest,
+): Promise<Omit<BatchDecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>> {
+  const batch = await requireBatch(outbox, name)
+  const result = await outbox.decideBatch(decision, batch.id, by, options)
+  if (result === null) throw unchangedBatch(batch, decision)
+  if (!('inFlight' in result)) return describeMismatch(outbox, { batch: batch.id }, result.moved)
+  return { batch: batch.id, decision, ...result }
+}
+
+function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decision: BatchDecision): UserError {
+  const show = `\`deskmirror writeback batches show ${id}\` shows it`
+  if (decision === 'resumed') return unchanged(`${id} is not stopped`, show)
+  if (stoppedAt !== null)
+    return unchanged(
+      `${id} was stopped by ${stoppedBy} at ${stoppedAt}`,
+      `\`deskmirror writeback resume --batch ${id}\` goes on`,
+    )
+  if (state !== 'draft') return unchanged(`nothing of ${id} is left to send`, show)
+  const next = `to give it up: \`deskmirror writeback cancel --batch ${id}\``
+  return unchanged(`${id} waits for approval, so nothing of it is sent`, next)
+}
+
 /** Parts of ids and of the batch's name become whole ones. */
 async function resolveSelection(outbox: Outbox, selection: OutboxFilter): Promise<OutboxFilter> {
   const { ids, batch } = selection
@@ -59,7 +93,7 @@ async function resolveSelection(outbox: Outbox, selection: OutboxFilter): Promis
 }
 
 /** Why nothing was decided. */
-export async function describeMismatch(
+async function describeMismatch(
   outbox: Outbox,
   { statuses: _, ...filter }: OutboxFilter,
   now: SelectionMismatch['now'],

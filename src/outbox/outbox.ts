@@ -10,11 +10,10 @@ export {
   type BatchReport,
   type BatchState,
   type BatchSummary,
-  countOperations,
   estimateBatchMs,
-  longestRest,
+  estimateSends,
   type NotReverted,
-  type OperationCounts,
+  type Pace,
   type RevertReport,
   type SelectionDigest,
   type SelectionMismatch,
@@ -32,8 +31,6 @@ export {
   type OutboxDecision,
   type OutboxFilter,
 } from './core/decisions.ts'
-export type { PayloadField } from './core/field-kinds.ts'
-export type { ReasonGroup } from './core/group-reasons.ts'
 export { type Operation, operations, operationsInHelp, operationTypes, reviewActions } from './core/operations.ts'
 export {
   type ClaimableWriteback,
@@ -56,7 +53,6 @@ export type {
 } from './core/reports.ts'
 export { formatRows, type ImportOverride, type MistakeKind, mistakeText } from './core/request-mistake.ts'
 export { type ReviewOutcome, reviewOutcomes } from './core/review.ts'
-export { thereAlready } from './core/review-guards.ts'
 export {
   describeChange,
   describeDeviation,
@@ -72,30 +68,33 @@ export {
 } from './core/review-labels.ts'
 export type { CheckedReview, ReviewGroup, ReviewSummary } from './core/review-summary.ts'
 export {
-  laneBlockingStatuses,
   presentStatuses,
   type StatusCounts,
   type WritebackStatus,
   writebackStatuses,
 } from './core/state.ts'
 export { commonFields, expiryMistakes, parseRequest, type WritebackRequest } from './core/writeback-request.ts'
-export { approvable, describeMismatch, executeDecision, requireBatch, resolveIds } from './decide.ts'
+export { type BatchDecisionRequest, executeBatchDecision, executeDecision, requireBatch } from './decide.ts'
 export type { WritebackDeps } from './handlers/operation-handler.ts'
-export type { CheckResult } from './import/check-lines.ts'
-export { csvHeader, requestColumns, toCsvRow } from './import/csv-columns.ts'
-export { parseFlag } from './import/csv-values.ts'
-export type { ImportFormat } from './import/file-form.ts'
-export { openImportBuffer } from './import/import-buffer.ts'
+export { csvHeader, parseFlag, requestColumns, toCsvRow } from './import/csv-columns.ts'
 export {
   type CheckFileOptions,
   checkFile,
   type ImportFile,
   type ImportOptions,
-  importRequests,
+  type ImportSource,
+  importFile,
   needsApproval,
-  readImportLines,
-  toQueuedImport,
+  withImportFile,
 } from './import/import-file.ts'
+export {
+  type BatchProgress,
+  estimateBatch,
+  listBatches,
+  readBatch,
+  readWriteback,
+  toBatchProgress,
+} from './read-reports.ts'
 export { type RevertRequest, revertBatch } from './revert.ts'
 export { checkSource } from './review/check-rows.ts'
 export {
@@ -107,26 +106,25 @@ export {
 } from './review/review-files.ts'
 export {
   batchSource,
-  compareWithChecks,
-  importSource,
+  fileSource,
   type OnReviews,
   type ReviewSource,
+  reviewBatch,
   reviewSource,
 } from './review/review-rows.ts'
 export {
   circuitNotices,
   evaluateCircuits,
   isBlocked,
-  missingScopeNotices,
   operationsWithoutScope,
   outcomesConsidered,
   toClaimFilter,
   withoutProjectNotices,
 } from './send/circuit-breaker.ts'
-export { sendLane } from './send/lane.ts'
-export { type SendProgress, sendQueued } from './send/send-queued.ts'
+export { maxConcurrentLanes, sendLane } from './send/lane.ts'
+export { type PushProgress, push } from './send/push.ts'
 export { type AuditLog, createAuditLog } from './sql/audit-log.ts'
-export { clearWords, deleteWords } from './sql/delete-words.ts'
+export { deleteWords, eraseWritebacks } from './sql/delete-words.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
-export { decidedSql, effectiveStatus } from './sql/row.ts'
+export { effectiveStatus } from './sql/row.ts'
 export { createSends, listHeld, readSends } from './sql/sends.ts'

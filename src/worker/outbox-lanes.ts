@@ -2,7 +2,7 @@
 
 import { refreshFacts } from '../app/facts.ts'
 import { findClockNotice } from '../app/outbox.ts'
-import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../app/push.ts'
+import { readOnlySetting, writebackDeps } from '../app/push.ts'
 import { keyFingerprint } from '../app/request-budgets.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { createProjects } from '../maintenance/sql/projects.ts'
@@ -16,7 +16,7 @@ import {
   toClaimFilter,
   withoutProjectNotices,
 } from '../outbox/send/circuit-breaker.ts'
-import { sendLane } from '../outbox/send/lane.ts'
+import { maxConcurrentLanes, sendLane } from '../outbox/send/lane.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'

@@ -1,8 +1,8 @@
 /** `deskmirror push`: sends what is queued, and prints the outcomes. */
 import { describe, expect, test } from 'vitest'
-import { toPushProgress } from '../../src/app/push.ts'
 import { command as pushCommand, renderProgress } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/outbox/core/reports.ts'
+import { toPushProgress } from '../../src/outbox/send/push.ts'
 import { steadyLimits } from '../../src/service/core/estimate.ts'
 import { wideMargins } from '../../src/service/core/margin.ts'
 import { usualPolicy } from '../support/budget-policy.ts'

@@ -1,6 +1,7 @@
 /** What the mirror shows of a field that write-backs set and that has no column. */
 import { expect, test } from 'vitest'
 import { shownSql } from '../../schema/shown-fields.ts'
+import { openMirror } from '../../src/app/mirror.ts'
 import { visitors } from '../../src/mirror/streams/all-streams.ts'
 import { databases } from '../support/databases.ts'
 
@@ -10,7 +11,7 @@ test.each(databases)('a field without a column is read from the row as it came: 
   const { open, drop } = await database.make()
   const warehouse = await open()
   const { rows } = visitors.parseRows([{ id, projectId: id, name: 'Vi', phone: '+49 30 "1"' }], id)
-  await warehouse.mirror(id as never).commit({ stream: 'visitors', rows, requestedAt: Date.now() })
+  await openMirror(warehouse, id as never).commit({ stream: 'visitors', rows, requestedAt: Date.now() })
   const shown = (shownAs: string) => shownSql(warehouse.kind, { target: 'visitor', shownAs }, 'visitors.')
   const found = await warehouse.query(`select ${shown('phone')} as phone, ${shown('fax')} as fax from visitors`)
   expect(found).toEqual([{ phone: '+49 30 "1"', fax: null }])

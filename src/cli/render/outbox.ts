@@ -3,7 +3,7 @@
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { describeRequest, shortId } from '../../outbox/core/review-labels.ts'
 import { writebackStatuses } from '../../outbox/core/state.ts'
-import type { NamedEntry, ReasonGroup, StatusCounts } from '../../outbox/outbox.ts'
+import type { BatchReport, NamedEntry, StatusCounts } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
@@ -34,7 +34,7 @@ export function renderBlockedLanes(lanes: number, hint: CommandHint): string[] {
 }
 
 /** `failed   12   the service answered 404   for example: deskmirror writeback show 1a2b3c4d` */
-export function renderReasons(reasons: readonly ReasonGroup[], hint: CommandHint, indent = ''): string[] {
+export function renderReasons(reasons: BatchReport['reasons'], hint: CommandHint, indent = ''): string[] {
   const rows = reasons.map(({ status, reason, count, example }) => [
     status,
     formatCount(count),

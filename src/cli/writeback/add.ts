@@ -7,8 +7,8 @@ import type { ProjectConfig } from '../../config/config.ts'
 import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
 import { mistakeText } from '../../outbox/core/request-mistake.ts'
 import { commonFields, expiryMistakes, parseRequest } from '../../outbox/core/writeback-request.ts'
-import { parseFlag } from '../../outbox/import/csv-values.ts'
-import type { AddWritebackReport, Operation, PayloadField, WritebackRequest } from '../../outbox/outbox.ts'
+import { parseFlag } from '../../outbox/import/csv-columns.ts'
+import type { AddWritebackReport, Operation, WritebackRequest } from '../../outbox/outbox.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -70,6 +70,7 @@ function operationCommand(context: CommandContext, operation: Operation): Comman
     )
 }
 
+type PayloadField = (typeof operationTypes)[Operation]['fields'][string]
 type AddField = Omit<PayloadField, 'kind'> & { readonly kind: string }
 
 function fieldsOf(operation: Operation) {

@@ -1,9 +1,8 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or previews them. */
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { ImportSource } from '../../app/import.ts'
 import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
-import type { ImportFormat, Operation, ReviewSummary } from '../../outbox/outbox.ts'
+import type { ImportSource, Operation, ReviewSummary } from '../../outbox/outbox.ts'
 import { pluralize, toPrintable } from '../../values/format.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -141,7 +140,7 @@ function lockWarning(rows: number): string {
 type ImportCommandOptions = CommonOptions &
   PersonOption &
   ReviewOutputOptions & {
-    readonly format: ImportFormat
+    readonly format: NonNullable<ImportSource['parse']['format']>
     readonly encoding?: string
     /** True: all columns that are not of an import. */
     readonly ignoreColumns?: true | string

@@ -1,11 +1,10 @@
 /** Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next. */
-import type { BatchProgress } from '../../app/batches.ts'
 import { describeDeviation, shortId } from '../../outbox/core/review-labels.ts'
 import type {
   BatchesReport,
   BatchOutcome,
+  BatchProgress,
   BatchReport,
-  ReasonGroup,
   StatusCounts,
   WritebackStatus,
 } from '../../outbox/outbox.ts'
@@ -120,7 +119,7 @@ function renderNextSteps(
 /** `320 of 500   310 succeeded, 10 failed   114 a minute   done in about 2 min   rests until …` */
 export function renderBatchProgress(
   { rows, settled, counts, perMinute, doneAt, restsUntil, restsBecause }: BatchProgress,
-  reasons: readonly ReasonGroup[],
+  reasons: BatchReport['reasons'],
   now: EpochMs,
 ): string {
   const [worst] = reasons.filter(({ status }) => status === 'failed' || status === 'conflict' || status === 'uncertain')

@@ -1,9 +1,9 @@
 /** One write-back: what it sends, where it stands, its history; an uncertain one beside the thread. */
-
-import { findOpenGrace, readWriteback } from '../../app/outbox.ts'
+import { findOpenGrace } from '../../app/outbox.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
 import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
+import { readWriteback } from '../../outbox/read-reports.ts'
 import { withOutboxSnapshot } from '../../outbox/sql/outbox.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
@@ -57,7 +57,7 @@ export async function readWritebackData({
 }: Pick<ScreenRequest, 'warehouse' | 'project' | 'id'>) {
   const found = await withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
     const { entries, named } = await outbox.readSelection({ ids: [id] }, 1)
-    return entries.length === 0 ? null : { named, report: await readWriteback(outbox, project, id) }
+    return entries.length === 0 ? null : { named, report: await readWriteback(outbox, id) }
   })
   return found && { ...found, undoUntil: await findOpenGrace(warehouse, found.report.writeback) }
 }

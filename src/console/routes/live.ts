@@ -1,8 +1,10 @@
 /** Live numbers as server-sent events: texts by name, read once for all who listen to a project. */
 
 import type { ServerResponse } from 'node:http'
-import { estimateBatch } from '../../app/batches.ts'
 import type { Warehouse } from '../../app/open.ts'
+import { readPace } from '../../app/outbox.ts'
+import type { BatchSummary } from '../../outbox/outbox.ts'
+import { estimateBatch } from '../../outbox/read-reports.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { errorText } from '../../values/system-error-text.ts'
 import type { Ms } from '../../values/time.ts'
@@ -96,10 +98,9 @@ const watchedBatches = 5
 async function readProgress(warehouse: Warehouse, project: ConsoleProject) {
   const outbox = createOutbox(warehouse.projectDb(project.projectId))
   const moving = (await outbox.listBatches(listedBatches)).filter(({ state }) => state !== 'done')
-  const read = moving.slice(0, watchedBatches).map(async (batch) => ({
-    ...{ batch, estimate: await estimateBatch(outbox, warehouse, project, batch) },
-  }))
-  return Promise.all(read)
+  const pace = await readPace(warehouse, project)
+  const read = async (batch: BatchSummary) => ({ batch, estimate: await estimateBatch(outbox, pace, batch) })
+  return Promise.all(moving.slice(0, watchedBatches).map(read))
 }
 
 /** Who reads slowly misses messages, as each has all numbers; otherwise they would be kept in memory. */

@@ -7,11 +7,10 @@ import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { type ErasedId, erasedTables } from '../../../schema/mirror-tables.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
-import { clearWords } from '../../outbox/sql/delete-words.ts'
-import { decidedSql } from '../../outbox/sql/row.ts'
+import { eraseWritebacks } from '../../outbox/sql/delete-words.ts'
 import { UserError } from '../../values/user-error.ts'
 import { inAnyCase, inList, listParameter } from '../../warehouse/dialect.ts'
-import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 
 /** Rows by table. */
@@ -123,7 +122,7 @@ async function erase(context: ProjectDb, visitor: string, by: string): Promise<E
     await sql`
       insert into erased_ids (project_id, id) select ${trx.typed('text', trx.project)}, listed.value
       from ${listParameter(kind, [...all])} as listed where true on conflict do nothing`.execute(trx.db)
-    await eraseWritebacks(trx, ids, by)
+    await eraseWritebacks(trx, writebacksOf(trx, ids), by)
     await removeSearchEntries(trx, ids.conversations)
     for (const { table, where } of partsOf(trx, ids))
       await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(trx.db)
@@ -157,16 +156,4 @@ async function rejectInFlight(trx: ProjectDb, ids: Ids): Promise<void> {
     next: `\`deskmirror writeback show ${open.id}\` says what is known; wait, or resolve it, and erase again`,
     exitCode: 2,
   })
-}
-
-const nobody = '00000000-0000-0000-0000-000000000000'
-
-async function eraseWritebacks(trx: ProjectDb, ids: Ids, by: string): Promise<void> {
-  const own = writebacksOf(trx, ids)
-  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, epoch = epoch + 1, owner = null,
-      lease_until = null, due_at = null, stopped_by = null, ${decidedSql(trx, by)}
-    where ${own} and status in ('draft','queued')`.execute(trx.db)
-  const target = (column: string) =>
-    sql`${sql.ref(column)} = case when ${sql.ref(column)} is not null then ${nobody} end`
-  await clearWords(trx, own, sql`, ${target('conversation_id')}, ${target('visitor_id')}, message_id = null`)
 }

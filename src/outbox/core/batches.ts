@@ -1,13 +1,13 @@
 /** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
 
 import type { SlotLimits } from '../../service/core/budget.ts'
-import { estimateSendsMs } from '../../service/core/estimate.ts'
+import { estimateSendsMs, estimateWritesMs } from '../../service/core/estimate.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import { type Operation, operationTypes } from './operations.ts'
 import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
-import type { DecisionReport } from './reports.ts'
+import type { DecisionReport, SendEstimate } from './reports.ts'
 import type { CheckedOutcomes } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
@@ -138,6 +138,14 @@ export type RevertReport = {
   readonly notReverted: readonly (NotReverted & { readonly visitorName: string | null })[]
   /** What is wrong around it: the clock of this machine. */
   readonly notices?: readonly string[]
+}
+
+/** How fast the project sends, whether a worker does it, and what time it is for the database. */
+export type Pace = { readonly limits: SlotLimits; readonly worker: boolean; readonly now: EpochMs }
+
+/** `ahead`: write-backs queued earlier. `rows`: those queued after them. */
+export function estimateSends({ limits, worker }: Pace, ahead: number, rows: number): SendEstimate {
+  return { ahead, takesMs: estimateWritesMs(limits, ahead + rows), worker }
 }
 
 export type OperationCounts = Readonly<Partial<Record<Operation, number>>>

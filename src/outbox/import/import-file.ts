@@ -7,11 +7,11 @@ import type { NewAuditEvent } from '../core/decisions.ts'
 import type { QueuedImport, RejectedImport } from '../core/reports.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
 import type { EnqueueOptions } from '../sql/enqueue.ts'
-import type { Outbox } from '../sql/outbox.ts'
+import type { ImportLookups, Outbox } from '../sql/outbox.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
 import type { IgnoredColumns } from './csv-values.ts'
 import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
-import { changedFileError, type ImportBuffer } from './import-buffer.ts'
+import { changedFileError, type ImportBuffer, openImportBuffer } from './import-buffer.ts'
 import { createMistakesFile } from './mistakes-file.ts'
 import { type ImportLine, parseLines } from './parse-lines.ts'
 
@@ -25,7 +25,7 @@ export type ImportFile = {
   readonly parse: ParseOptions
 }
 
-export type CheckFileOptions = Omit<CheckOptions, 'onMistaken'> & {
+export type CheckFileOptions = Omit<CheckOptions, 'onMistaken' | 'lookups'> & {
   /** The project's name. */
   readonly project: ProjectName
   /** Where the rows with mistakes are written; null if they are not. */
@@ -47,6 +47,47 @@ export type ImportOptions = CheckFileOptions &
     /** What the audit log of the console says of the import, in the same transaction. */
     readonly audit?: (queued: number, known: number, batch: string) => NewAuditEvent
   }
+
+export type ImportSource = Pick<ImportFile, 'name' | 'parse'> & {
+  /** A path, or a stream. */
+  readonly source: string | AsyncIterable<Uint8Array>
+}
+
+/** Throws UserError if it cannot be read. */
+export async function withImportFile<T>(
+  { source, name, parse }: ImportSource,
+  work: (file: ImportFile) => Promise<T>,
+): Promise<T> {
+  const buffer = await openImportBuffer(source)
+  try {
+    return await work({ buffer, name, parse })
+  } finally {
+    await buffer.close()
+  }
+}
+
+/** `run` repeats the whole import while the warehouse is away: the same bytes are never queued twice. */
+export async function importFile(
+  outbox: Outbox,
+  file: ImportFile,
+  options: ImportOptions,
+  run: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<RejectedImport | QueuedImport> {
+  const checks: CheckResult[] = []
+  const onChecked = async (check: CheckResult) => {
+    if (checks.length === 0) await options.onChecked(check)
+    checks.push(check)
+  }
+  const result = await run(() => importRequests(outbox, file, { ...options, onChecked }))
+  const check = checks.at(-1)
+  if (result.outcome !== 'imported before' || check === undefined) return result
+  // An attempt found no earlier import, so it committed, and only its response was lost.
+  const counts = await outbox.countByStatus({ batch: result.batch })
+  const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  const outcome = counts.draft === undefined ? 'queued' : 'draft'
+  const known = Math.max(0, check.validRows - queued)
+  return { ...toQueuedImport(options.project, outcome, check), batch: result.batch, queued, known }
+}
 
 const rowsPerInsert = 200
 
@@ -82,7 +123,7 @@ export async function importRequests(
 }
 
 /** Without what only the queue knows. */
-export function toQueuedImport(
+function toQueuedImport(
   project: ProjectName,
   outcome: QueuedImport['outcome'],
   { differing, differingBatch, notices, ignoredColumns }: CheckResult,
@@ -92,7 +133,7 @@ export function toQueuedImport(
 
 /** Validates every row, and writes those with mistakes to a file. */
 export async function checkFile(
-  outbox: Pick<Outbox, 'importedAs'>,
+  outbox: ImportLookups,
   file: ImportFile,
   { project, mistakesPath, onProgress, ...options }: CheckFileOptions,
 ): Promise<RejectedImport | CheckResult> {
@@ -102,7 +143,7 @@ export async function checkFile(
   try {
     const lines = withProgress(readImportLines(file), (count) => onProgress('checked', count))
     const onMistaken = mistakesFile === null ? {} : { onMistaken: mistakesFile.write }
-    const check = await checkLines(lines, { ...options, ...onMistaken })
+    const check = await checkLines(lines, { ...options, ...onMistaken, lookups: outbox })
     const written = (await mistakesFile?.publish()) ?? 0
     if (check.mistakenRows === 0) return check
     const { validRows, mistakenRows: mistaken, kinds, mistakes, isHeaderMistaken } = check

@@ -32,13 +32,10 @@ export async function createMistakesFile(path: string, imported: string | null, 
     /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
     async publish(): Promise<number> {
       await file?.publish()
-      file = null
       return rows
     },
-    /** Removes a file that was not published. Call it when done, also after an error. */
-    async discard(): Promise<void> {
-      await file?.discard()
-    },
+    /** Call it when done, also after an error. */
+    discard: async () => file?.discard(),
   }
 }
 

@@ -7,7 +7,7 @@
 import { tmpdir } from 'node:os'
 import { documentFoot, documentHead } from '../../document/document-frame.ts'
 import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
-import type { ExportColumn, ExportValue, OutputFile, OverwriteOptions } from '../../export/export.ts'
+import type { ExportColumn, ExportValue, OverwriteOptions } from '../../export/export.ts'
 import { createOutputFile } from '../../export/output-file.ts'
 import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
@@ -39,27 +39,30 @@ export type ReviewOutput = {
 export async function openCsvOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
   const file = await createOutputFile(path, options)
   const writer = createCsvWriter(reviewColumns, file.output, { forSpreadsheets: true })
-  return publishing(file, {
+  return {
     write: (reviews) => writer.write(reviews.map((review) => reviewColumns.map(({ cell }) => cell(review)))),
-    finish: () => writer.end(),
-    close: async () => {},
-  })
+    finish: async () => {
+      await writer.end()
+      await file.publish()
+    },
+    close: file.discard,
+  }
 }
 
 /** Throws UserError if the file exists or cannot be created. */
 export async function openPageOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
-  const file = await createOutputFile(path, options)
-  const { output } = file
+  const { output, publish, discard } = await createOutputFile(path, options)
   const rows = await createUnnamedFile(tmpdir())
-  return publishing(file, {
+  return {
     write: (reviews) => rows.appendFile(reviews.map(reviewPageRow).join('')),
     finish: async (summary, text) => {
       await output.write(Buffer.from(reviewPageHead(text, summary)))
       for await (const chunk of readFromStart(rows)) await output.write(chunk)
       await output.write(Buffer.from(reviewPageFoot))
+      await publish()
     },
-    close: () => rows.close(),
-  })
+    close: () => rows.close().finally(discard),
+  }
 }
 
 /** `toLine`: without a line end. `print`: resolves when more may be printed. */
@@ -74,23 +77,6 @@ export async function openLinesOutput(
       for await (const chunk of readFromStart(lines)) await print(chunk)
     },
     close: () => lines.close(),
-  }
-}
-
-/** The file appears when the output is finished. */
-function publishing(file: OutputFile, output: ReviewOutput): ReviewOutput {
-  let isPublished = false
-  return {
-    write: output.write,
-    finish: async (summary, text) => {
-      await output.finish(summary, text)
-      await file.publish()
-      isPublished = true
-    },
-    close: async () => {
-      await output.close()
-      if (!isPublished) await file.discard()
-    },
   }
 }
 

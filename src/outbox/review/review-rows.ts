@@ -25,6 +25,8 @@ import {
   withCheck,
 } from '../core/review-summary.ts'
 import { parseRequest } from '../core/writeback-request.ts'
+import { approvable } from '../decide.ts'
+import { type ImportFile, readImportLines } from '../import/import-file.ts'
 import type { ImportLine } from '../import/parse-lines.ts'
 import type { Outbox } from '../sql/outbox.ts'
 import type { QueuedRow } from '../sql/review-rows.ts'
@@ -85,10 +87,12 @@ export async function* reviewRows(
 }
 
 /** `seq`: the place in the queue; null if it is behind everything that is queued. */
-function applyRowsBefore({ states, ahead }: Lane, seq: number | null): Lane {
-  const isBehind = (next: RowAhead) => seq !== null && next.seq > seq
-  const applied = ahead.filter((next) => !isBehind(next)).reduce(applyToBoth, states)
-  return { states: applied, ahead: ahead.filter(isBehind) }
+function applyRowsBefore(lane: Lane, seq: number | null): Lane {
+  const { states, ahead } = lane
+  const behind = seq === null ? -1 : ahead.findIndex((next) => next.seq > seq)
+  const before = behind < 0 ? ahead.length : behind
+  if (before === 0) return lane
+  return { states: ahead.slice(0, before).reduce(applyToBoth, states), ahead: ahead.slice(before) }
 }
 
 function applyToBoth({ all, withoutDrafts }: LaneStates, ahead: RowAhead): LaneStates {
@@ -133,6 +137,12 @@ function slotOf(lane: string): number {
 /** Called with all reviews, in the order of the rows, some at a time. */
 export type OnReviews = (reviews: readonly CheckedReview[]) => Promise<void>
 
+/** The rows of a batch that have not left. `drafts`: names those that were reviewed. */
+export async function reviewBatch(reader: Outbox, batch: string, now: EpochMs, onReviews: OnReviews | null) {
+  const review = await reviewSource(batchSource(reader, batch), { reader, now }, onReviews)
+  return { review, drafts: await reader.digestOf({ batch, statuses: approvable }) }
+}
+
 /** Needs no request, and shows the results of earlier checks. */
 export async function reviewSource(
   source: ReviewSource,
@@ -154,6 +164,10 @@ export async function reviewSource(
     await onReviews?.(reviews)
   }
   return counter.summary()
+}
+
+export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSource {
+  return importSource(() => readImportLines(file), expiresAt)
 }
 
 /** `readLines`: reads the file from its start. `expiresAt`: the default for lines without an expiry. Keeps checks in memory. */

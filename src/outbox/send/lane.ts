@@ -35,6 +35,9 @@ import {
   verificationsNeeded,
 } from './send-request.ts'
 
+/** Lanes per process: enough to use a key's write rate when responses take a second. */
+export const maxConcurrentLanes = 6
+
 type LaneCallbacks = {
   /** Called before each write-back except the first. */
   readonly canContinue: (next: ClaimableWriteback) => boolean

@@ -8,14 +8,27 @@ import { inList } from '../../warehouse/dialect.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import { operations, operationTypes } from '../core/operations.ts'
+import { decidedSql } from './row.ts'
 
 /** `among`: the condition of the rows, in any project. Returns how many they are. */
 export function deleteWords(context: ProjectDb, among: RawBuilder<unknown>): Promise<number> {
   return inDurableTransaction(context, (trx) => clearWords(trx, among))
 }
 
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+/** What has not left is cancelled, and no row names its target any more. */
+export async function eraseWritebacks(trx: ProjectDb, among: RawBuilder<unknown>, by: string): Promise<void> {
+  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, epoch = epoch + 1, owner = null,
+      lease_until = null, due_at = null, stopped_by = null, ${decidedSql(trx, by)}
+    where ${among} and status in ('draft','queued')`.execute(trx.db)
+  const target = (column: string) =>
+    sql`${sql.ref(column)} = case when ${sql.ref(column)} is not null then ${nobody} end`
+  await clearWords(trx, among, sql`, ${target('conversation_id')}, ${target('visitor_id')}, message_id = null`)
+}
+
 /** `alsoSet`: further changes of these rows. */
-export async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: RawBuilder<unknown> = sql``) {
+async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: RawBuilder<unknown> = sql``) {
   const { rows } = await sql<{ project: ProjectId; id: string }>`
     update writebacks set erased_at = ${toTimeValue(trx)}, payload = ${emptyPayload(trx)}, seen = null, evidence = null,
       error = null, step = null, expect = null ${alsoSet}

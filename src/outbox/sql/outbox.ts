@@ -47,7 +47,7 @@ import { nameEntries, readFacts, readTargets } from './review-facts.ts'
 import { listBatch, listChecked, readAhead, readChecks, storeChecks } from './review-rows.ts'
 
 export type Outbox = ReturnType<typeof createOutbox>
-export type ImportLookups = Pick<Outbox, 'findQueuedRefs' | 'listReplies'>
+export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'listReplies'>
 
 export function createOutbox(context: ProjectDb) {
   // Enqueued rows may come from a stream that can be read only once, and people repeat their own decisions.

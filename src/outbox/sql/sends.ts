@@ -9,6 +9,7 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { epochSeconds, readClock } from '../../warehouse/dialect.ts'
 import { ofProject, type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
+import type { Transition, Writeback } from '../core/outbox-entry.ts'
 import { thereAlready } from '../core/review-guards.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
 import { decidedSql } from './row.ts'
@@ -49,8 +50,12 @@ async function hold({ db, kind, project, typed }: ProjectDb, why: string): Promi
 
 const repetitionsWithinMs = 15 * 60_000
 
-/** Replies that were found in their conversations of late, before they were first sent. A person has not seen them yet. */
-async function countRepetitions(context: ProjectDb): Promise<number> {
+/**
+ * Replies that were found in their conversations of late, before they were first sent. A person has not seen them yet. 0 if this
+ * one was not.
+ */
+async function countRepetitions(context: ProjectDb, { operation }: Writeback, { why }: Transition): Promise<number> {
+  if (operation !== 'message' || !why.startsWith(thereAlready)) return 0
   const { db, kind, project } = context
   const clock = await readClock(db, kind)
   const since = toTimeValue(context, clock() - repetitionsWithinMs)

@@ -170,6 +170,7 @@ describe('the same words to the same conversation', () => {
       batch: 'b',
     } as const
     const lookups: ImportLookups = {
+      ...emptyLookups,
       findQueuedRefs: async () => new Map([['a', queued]]),
       listReplies: async (conversations) =>
         conversations.map((id) => ({ conversation: id, content, sentAt: '2026-05-09T10:00:00Z' })),

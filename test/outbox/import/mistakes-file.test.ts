@@ -14,11 +14,9 @@ async function mistakesOf(text: string | Uint8Array, parse: ParseOptions = {}, n
   const [file, path] = [join(folder, 'import'), join(folder, name)]
   await writeFile(file, text)
   const buffer = await openImportBuffer(file)
-  const options = { lookups: emptyLookups, allowDuplicates: false, project: 'shop', onProgress: () => {} }
+  const options = { allowDuplicates: false, project: 'shop', onProgress: () => {} }
   const checked = { now: Date.parse('2026-06-01T12:00:00Z'), ...options, mistakesPath: path }
-  const report = await checkFile({ importedAs: async () => null }, { buffer, name: file, parse }, checked).finally(
-    buffer.close,
-  )
+  const report = await checkFile(emptyLookups, { buffer, name: file, parse }, checked).finally(buffer.close)
   const written = existsSync(path) ? (await readFile(path, 'utf8')).split('\r\n') : null
   return { report, written, folder: await readdir(folder) }
 }

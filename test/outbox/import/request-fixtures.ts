@@ -112,4 +112,8 @@ export const anyRequest: fc.Arbitrary<WritebackRequest> = fc.oneof(
 )
 
 /** A warehouse into which nothing was queued. */
-export const emptyLookups: ImportLookups = { findQueuedRefs: async () => new Map(), listReplies: async () => [] }
+export const emptyLookups: ImportLookups = {
+  importedAs: async () => null,
+  findQueuedRefs: async () => new Map(),
+  listReplies: async () => [],
+}

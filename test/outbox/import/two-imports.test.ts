@@ -5,14 +5,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openImportBuffer } from '../../../src/outbox/import/import-buffer.ts'
 import { importRequests } from '../../../src/outbox/import/import-file.ts'
-import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { databases } from '../../support/databases.ts'
 import { createTempFolder } from '../../support/temp-folder.ts'
-import { conversation, openOutbox, project } from '../batch-fixture.ts'
+import { conversation, openOutbox } from '../batch-fixture.ts'
 
 for (const database of databases)
   test(`the same words that another file queues during the check are a mistake — ${database.name}`, async () => {
-    const { warehouse, admin } = await openOutbox(database)
+    const { admin } = await openOutbox(database)
     const folder = createTempFolder()
     const importAs = async (name: string, onChecked: () => Promise<void>) => {
       const path = join(folder, name)
@@ -20,8 +19,7 @@ for (const database of databases)
       const buffer = await openImportBuffer(path)
       const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesPath: null, now: Date.now() }
       const people = { project: 'shop', createdBy: name, expiresAt: null, title: null, note: null }
-      const lookups = createOutbox(warehouse.projectDb(project))
-      const options = { ...rules, ...people, lookups, onChecked, onProgress: () => {} }
+      const options = { ...rules, ...people, onChecked, onProgress: () => {} }
       return importRequests(admin, { buffer, name, parse: {} }, options).finally(buffer.close)
     }
     const first = await importAs('ann', async () => {
@@ -39,20 +37,14 @@ for (const [what, changed] of [
   ['a quote that is not closed for 9 MiB', [header, row(1), `message,${conversation(2)},"${'x\n'.repeat(4_800_000)}`]],
 ] as const)
   test(`a file that changes after its check queues nothing: ${what}`, async () => {
-    const { warehouse, admin } = await openOutbox(databases[0]!)
+    const { admin } = await openOutbox(databases[0]!)
     const path = join(createTempFolder(), 'replies.csv')
     await writeFile(path, [header, row(1), row(2)].join('\n'))
     const buffer = await openImportBuffer(path)
     const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesPath: null, now: Date.now() }
     const people = { project: 'shop', createdBy: 'ann', expiresAt: null, title: null, note: null }
     const onChecked = () => writeFile(path, changed.join('\n'))
-    const options = {
-      ...rules,
-      ...people,
-      lookups: createOutbox(warehouse.projectDb(project)),
-      onChecked,
-      onProgress: () => {},
-    }
+    const options = { ...rules, ...people, onChecked, onProgress: () => {} }
     const importing = importRequests(admin, { buffer, name: path, parse: {} }, options).finally(buffer.close)
     await expect(importing).rejects.toMatchObject({ why: 'it changed while it was read' })
     expect(await admin.countByStatus({})).toEqual({})

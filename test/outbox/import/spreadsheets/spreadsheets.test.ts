@@ -21,9 +21,9 @@ const parse = { ignoreColumns: ['owner'] }
 
 async function check(bytes: Uint8Array, mistakesPath: string | null = null) {
   const buffer = await openImportBuffer(chunks(bytes))
-  const options = { now, lookups: emptyLookups, allowDuplicates: false, project: 'shop', onProgress: () => {} }
+  const options = { now, allowDuplicates: false, project: 'shop', onProgress: () => {} }
   const file = { buffer, name: null, parse }
-  return checkFile({ importedAs: async () => null }, file, { ...options, mistakesPath }).finally(buffer.close)
+  return checkFile(emptyLookups, file, { ...options, mistakesPath }).finally(buffer.close)
 }
 
 /** As one line, with the values and the rows. */

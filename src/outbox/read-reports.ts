@@ -1,0 +1,132 @@
+/** Reads what people see of a write-back and of batches: outcomes, reasons, and how long the rest takes. */
+import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
+import {
+  type BatchEstimate,
+  type BatchesReport,
+  type BatchOutcome,
+  type BatchReport,
+  type BatchSummary,
+  countOperations,
+  estimateBatchMs,
+  longestRest,
+  type Pace,
+} from './core/batches.ts'
+import type { ShowWritebackReport } from './core/reports.ts'
+import { laneBlockingStatuses, type StatusCounts } from './core/state.ts'
+import { approvable, requireBatch, resolveIds } from './decide.ts'
+import { compareWithChecks } from './review/review-rows.ts'
+import { evaluateCircuits, outcomesConsidered } from './send/circuit-breaker.ts'
+import type { Outbox } from './sql/outbox.ts'
+
+/** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
+export async function readWriteback(outbox: Outbox, id: string): Promise<Omit<ShowWritebackReport, 'project'>> {
+  const entries = await outbox.list({ ids: await resolveIds(outbox, [id]) }, 1)
+  const [writeback] = await outbox.nameEntries(entries)
+  if (writeback === undefined) throw new Error('an id that was just found is gone')
+  const [check = null] = await outbox.readChecks([writeback.id])
+  const target = writeback.conversationId ?? writeback.visitorId ?? ''
+  const lane = await outbox.list({ target, statuses: laneBlockingStatuses }, 1000)
+  const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
+  const before = isOpen ? lane.find(({ seq }) => seq < writeback.seq) : undefined
+  return {
+    writeback,
+    events: await outbox.listEvents(writeback.id),
+    check,
+    waitsFor: before === undefined ? null : { id: before.id, status: before.status },
+    holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
+  }
+}
+
+/** `before`: the name of a batch; only older ones are listed. */
+export async function listBatches(
+  outbox: Outbox,
+  pace: Pace,
+  { limit, before }: { readonly limit: number; readonly before?: string },
+): Promise<Omit<BatchesReport, 'project'>> {
+  const from = before === undefined ? undefined : await requireBatch(outbox, before, 'nothing was listed')
+  const found = await outbox.listBatches(limit + 1, from)
+  const batches = []
+  for (const batch of found.slice(0, limit))
+    batches.push({ ...batch, estimate: await estimateBatch(outbox, pace, batch) })
+  return { batches, more: found.length > limit }
+}
+
+const samplesPerOutcome = 3
+
+/** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none. */
+export async function readBatch(outbox: Outbox, pace: Pace, name: string): Promise<Omit<BatchReport, 'project'>> {
+  const batch = await requireBatch(outbox, name, 'nothing was shown')
+  const approval = await outbox.digestOf({ batch: batch.id, statuses: approvable })
+  const outcomes: BatchOutcome[] = []
+  for (const { operation, status, count } of await outbox.countByOperation({ batch: batch.id })) {
+    const which = { batch: batch.id, operations: [operation], statuses: [status] }
+    const samples = await outbox.nameEntries(await outbox.list(which, samplesPerOutcome))
+    outcomes.push({ operation, status, count, samples })
+  }
+  return {
+    batch,
+    outcomes,
+    reasons: await outbox.groupReasons({ batch: batch.id }),
+    checked: await compareWithChecks(outbox, batch.id),
+    estimate: await estimateBatch(outbox, pace, batch),
+    approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
+    revertedBy: await outbox.findRevertOf(batch.id),
+    revertible: await outbox.countRevertible(batch.id),
+  }
+}
+
+/** How long the rest of a batch takes; of one that is not approved: once it is. */
+export async function estimateBatch(
+  outbox: Outbox,
+  { limits, worker, now }: Pace,
+  { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,
+): Promise<BatchEstimate> {
+  const { draft = 0, queued = 0, sending = 0 } = counts
+  const left = draft + queued + sending
+  const none = { left, ahead: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
+  if (left === 0) return none
+  const open = countOperations(await outbox.countByOperation({ batch: id, statuses: ['draft', 'queued', 'sending'] }))
+  const ahead = await outbox.countAhead(id)
+  const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now)
+  const circuit = all ?? batches.get(id)
+  const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
+  const rest = longestRest([pause, await outbox.findBatchRest(id)], now)
+  return {
+    ...none,
+    ahead,
+    takesMs: estimateBatchMs(limits, open, ahead) + (rest === null ? 0 : rest.until - now),
+    restsUntil: rest === null ? null : toTimestamp(rest.until),
+    restsBecause: rest?.because ?? null,
+  }
+}
+
+type BatchReading = { readonly at: EpochMs; readonly report: BatchReport }
+
+export type BatchProgress = ReturnType<typeof toBatchProgress>
+
+/** A rate over a shorter time says nothing. */
+const minRateTime: Ms = 5000
+
+export function toBatchProgress(first: BatchReading, { at, report }: BatchReading) {
+  const { batch, estimate } = report
+  const settled = countSettled(batch.counts)
+  const took = at - first.at
+  const moving = batch.state === 'sending'
+  return {
+    rows: batch.rows,
+    /** Rows whose outcome is known, whatever it is. */
+    settled,
+    counts: batch.counts,
+    /** Settled in a minute since the first reading; null if that was too short ago to say. */
+    perMinute: took < minRateTime ? null : ((settled - countSettled(first.report.batch.counts)) / took) * 60_000,
+    /** When the last row will be settled; null if nothing is sent or nothing is left. */
+    doneAt: moving && estimate.left > 0 ? at + estimate.takesMs : null,
+    restsUntil: estimate.restsUntil,
+    restsBecause: estimate.restsBecause,
+  }
+}
+
+function countSettled(counts: StatusCounts): number {
+  const { succeeded = 0, failed = 0, conflict = 0, uncertain = 0, cancelled = 0, expired = 0 } = counts
+  return succeeded + failed + conflict + uncertain + cancelled + expired
+}

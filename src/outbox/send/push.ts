@@ -1,0 +1,84 @@
+/** Sends what is queued of a project until none can be sent, says how far it is, and reports. */
+import type { ApiFailure } from '../../service/core/api-failure.ts'
+import type { SlotLimits } from '../../service/core/budget.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import type { CommandHint } from '../../values/user-error.ts'
+import { countOperations, estimateBatchMs, type OperationCounts } from '../core/batches.ts'
+import { operations } from '../core/operations.ts'
+import type { PushReport } from '../core/reports.ts'
+import type { WritebackDeps } from '../handlers/operation-handler.ts'
+import { circuitNotices, missingScopeNotices, withoutProjectNotices } from './circuit-breaker.ts'
+import { maxConcurrentLanes } from './lane.ts'
+import { type SendProgress, sendQueued } from './send-queued.ts'
+
+type PushOptions = {
+  /** Ignores the circuit breaker. */
+  readonly despiteFailures: boolean
+  readonly limits: SlotLimits
+  readonly hint: CommandHint
+  readonly onProgress: (progress: PushProgress) => void
+  /** Rows in the warehouse without a project. */
+  readonly countWithoutProject: () => Promise<number>
+}
+
+const maxStopped = 20
+
+/** `fatalFailure` ended it early: the service does not answer, or denies the key. */
+export async function push(
+  deps: WritebackDeps,
+  { despiteFailures, limits, hint, onProgress, countWithoutProject }: PushOptions,
+): Promise<{ readonly fatalFailure: ApiFailure } | Omit<PushReport, 'project' | 'tookMs' | 'requests'>> {
+  const { outbox, signal } = deps
+  const total = countOperations(await outbox.countByOperation({ statuses: ['queued', 'sending'] }))
+  const result = await sendQueued(deps, {
+    ...{ maxConcurrentLanes, despiteFailures },
+    onProgress: (progress) => onProgress(toPushProgress(limits, total, progress, Date.now())),
+  })
+  const { fatalFailure, circuits, denied, outcomes } = result
+  if (fatalFailure !== null) return { fatalFailure }
+  const queue = await outbox.countByStatus({})
+  const stopped = await outbox.listStoppedBatches(maxStopped)
+  const notices = [
+    ...circuitNotices(circuits, hint),
+    ...missingScopeNotices(denied),
+    ...withoutProjectNotices(await countWithoutProject()),
+  ]
+  return {
+    settled: outcomes.counts,
+    reasons: outcomes.reasons,
+    queue,
+    stopped: stopped.flatMap(({ id, counts: { draft: drafts } }) =>
+      drafts === undefined ? [] : [{ batch: id, drafts }],
+    ),
+    outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
+    notices,
+    heldLanes: queue.uncertain ?? 0,
+  }
+}
+
+export type PushProgress = ReturnType<typeof toPushProgress>
+
+/** `total`: as it was at the start. */
+export function toPushProgress(
+  limits: SlotLimits,
+  total: OperationCounts,
+  { settled, counts, operations: done, reasons, working, rest }: SendProgress,
+  now: EpochMs,
+) {
+  const left = countOperations(
+    operations.map((operation) => ({
+      operation,
+      count: Math.max(0, (total[operation] ?? 0) - (done[operation] ?? 0)),
+    })),
+  )
+  const restMs = rest === null ? 0 : Math.max(0, rest.until - now)
+  return {
+    ...{ settled, counts, reasons, working },
+    left: Object.values(left).reduce((sum, count) => sum + count, 0),
+    /** With the reads of preconditions and what it waits for. */
+    takesMs: estimateBatchMs(limits, left, 0) + restMs,
+    /** RFC 3339; null if something can be sent now. */
+    restsUntil: rest === null ? null : toTimestamp(rest.until),
+    restsBecause: rest?.because ?? null,
+  }
+}
