@@ -134,7 +134,7 @@ function axes(chart: TimeChart, { x, y, yTicks }: Scales): Html[] {
       (value) =>
         html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end" x="${plot.left - 6}" y="${round(y(value) + 4)}">${formatValue(chart, value)}</text>`,
     ),
-    html`<text x="0" y="12">${chart.unit ?? 'duration'}</text><text x="0" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
+    html`<text x="4" y="12">${chart.unit ?? 'duration'}</text><text x="4" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
     ...xTicks
       .filter((at) => labelAt(at) < plot.right - 12)
       .map(
@@ -229,7 +229,7 @@ export function drawHeatMap({ rows, columns, columnUnit, values, ...texts }: Hea
   const x = (index: number) => round(plot.left + index * cell.width)
   const y = (index: number) => cell.top + index * cell.height
   const cells = [
-    html`<text x="0" y="12">${columnUnit}</text>`,
+    html`<text x="4" y="12">${columnUnit}</text>`,
     ...columns.map(
       (name, index) => html`<text class="middle" x="${round(x(index) + cell.width / 2)}" y="12">${name}</text>`,
     ),

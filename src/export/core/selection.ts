@@ -101,13 +101,9 @@ function matchesPattern(name: string, pattern: string): boolean {
 
 function unknownObject(name: string, existing: readonly ObjectName[]): UserError {
   const names = existing.map((object) => object.name)
-  const next = proposeNames(
-    name.replaceAll('*', ''),
-    names,
-    names.filter((known) => !internalName.test(known)),
-  )
-  const why = 'the warehouse has no table or view of that name'
-  return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
+  const choice = names.filter((known) => !internalName.test(known))
+  const next = proposeNames(name.replaceAll('*', ''), names, choice)
+  return selectionError({ name }, 'the warehouse has no table or view of that name', next)
 }
 
 function proposeNames(name: string, names: readonly string[], choice = names): string {
@@ -218,6 +214,6 @@ function findColumn(object: ExportObject, name: string): ExportColumn {
   throw selectionError(object, `it has no column ${name}`, proposeNames(name, names))
 }
 
-function selectionError({ name }: ExportObject, why: string, next: string): UserError {
+function selectionError({ name }: Pick<ExportObject, 'name'>, why: string, next: string): UserError {
   return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
 }
