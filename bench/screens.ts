@@ -16,7 +16,7 @@ import { createAttempts } from '../src/http/auth.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { createLog } from '../src/log.ts'
 import { listMirroredProjects } from '../src/maintenance/sql/projects.ts'
-import { createWorkers } from '../src/maintenance/sql/workers.ts'
+import { recordWorkerHeartbeat } from '../src/maintenance/sql/workers.ts'
 import { createAuditLog } from '../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../src/outbox/sql/outbox.ts'
 import { createBudgetHistory } from '../src/service/sql/request-counts.ts'
@@ -109,7 +109,7 @@ async function fill(url: string): Promise<Filled> {
   const [known] = await listMirroredProjects(warehouse.db)
   const projectId = known?.id ?? ''
   await fillBudget(warehouse, projectId)
-  await createWorkers(warehouse.db).recordHeartbeat({ id: 'worker', queue: 'embedded', configuration: '' }, Date.now())
+  await recordWorkerHeartbeat(warehouse.db, { id: 'worker', queue: 'embedded', configuration: '' }, Date.now())
   const [row] = await warehouse.query(`select id, visitor_id from conversations
     where id = (select conversation_id from messages group by 1 order by count(*) desc limit 1)`)
   const uncertain = await queueBatch(warehouse, projectId)

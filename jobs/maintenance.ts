@@ -2,7 +2,7 @@
 
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
-import { createStreamStates } from '../src/maintenance/sql/stream-states.ts'
+import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/stream-states.ts'
 import { createDeliveries } from '../src/mirror/sql/webhook-deliveries.ts'
 import type { ProjectId } from '../src/values/project.ts'
 import type { EpochMs } from '../src/values/time.ts'
@@ -42,7 +42,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   const isAlone = backend.kind === 'embedded'
   let mayHaveMissed = isAlone
   const enqueueMissed = async (completions: Awaited<ReturnType<typeof readLastCompletions>>) => {
-    const runs = await createStreamStates(warehouse.db).readRuns(Date.now() - runsTellForMs)
+    const runs = await readRuns(warehouse.db, Date.now() - runsTellForMs)
     await enqueueSyncJobs(missedSyncJobs(projects(), completions, runs, Date.now()))
     const lateBefore = Date.now() - housekeepingLateMs
     if ([...runs.values()].some(({ oldestIdleAt }) => oldestIdleAt !== null && oldestIdleAt < lateBefore))
@@ -63,7 +63,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     if (isLeader || differ) await syncSchedules(projects(), Date.now(), isLeader, differ)
     if (!isLeader) return
     const completions = await readLastCompletions(warehouse)
-    const pendingChildren = await createStreamStates(warehouse.db).allPendingChildStreams(Date.now())
+    const pendingChildren = await listAllPendingStreams(warehouse.db, Date.now())
     await enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
     if (mayHaveMissed) await enqueueMissed(completions)
     const dueDeliveries = await createDeliveries(warehouse.db, warehouse.kind).firstDuePerProject(Date.now())

@@ -7,7 +7,7 @@ import type { HttpRoutes, ReadinessResult, RoutesPlugin, WebhookReceiver } from 
 import { withTimeout } from '../src/http/remember-results.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhooks.ts'
-import { createProjects } from '../src/maintenance/sql/projects.ts'
+import { listHeld } from '../src/outbox/sql/sends.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
 import { storeDelivery } from '../src/worker/webhook-deliveries.ts'
@@ -34,13 +34,13 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
   onClose(webConsole.close)
   const address = resolveHttpExposure(config())
   if (address === null) return { address: null, consoleLink: null }
-  const listHeld = async () => {
-    const held = await createProjects(warehouse.db).listHeld()
+  const listHeldNames = async () => {
+    const held = await listHeld(warehouse.db)
     return projects().flatMap(({ name, projectId }) => (held.has(projectId) ? [name] : []))
   }
   const receiver = createWebhookReceiver(projects, context, enqueue)
   const plugins = [queueBoard(backend), webhookRoutes(receiver), webConsole.routes]
-  const health = { isAlive, checkReadiness, listHeld }
+  const health = { isAlive, checkReadiness, listHeld: listHeldNames }
   const server = await openHttpServer({ ...address, attempts, health, metrics, plugins, log })
   onClose(server.close)
   return { address: server.address, consoleLink: await webConsole.createLink(server.address) }

@@ -1,9 +1,10 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
+
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { createProjects } from '../maintenance/sql/projects.ts'
+import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/sql/sync-state.ts'
 import type { Priority } from '../service/core/api-request.ts'
@@ -54,9 +55,7 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
     const record = redis?.record(name) ?? records.record(name)
     const onClosed = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
-      createProjects(warehouse.db)
-        .recordBudgetLoss(projectId, why, Date.now())
-        .catch(() => {})
+      recordBudgetLoss(warehouse.db, projectId, why, Date.now()).catch(() => {})
       if (watchedBudgets.has(name)) return
       watchedBudgets.add(name)
       const from = Date.now()

@@ -6,7 +6,7 @@ import { readWeekData } from '../analytics/sql/week-data.ts'
 import { openWarehouse, type Warehouse } from '../app/open.ts'
 import type { DatabaseAddress } from '../app/with-warehouse.ts'
 import { rememberResults } from '../http/remember-results.ts'
-import { createWorkers } from '../maintenance/sql/workers.ts'
+import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { readBudget } from '../service/sql/request-counts.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
@@ -66,7 +66,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
     const [warehouse] = await Promise.all([brief.warehouse(), longDb(project)])
     const counting = counts.soon(project.projectId, project, countsWaitMs)
-    const workers = (await createWorkers(warehouse.db).listLive(now())).length
+    const workers = (await listLiveWorkers(warehouse.db, now())).length
     const stored = await readStreams(warehouse.projectDb(project.projectId), project.streams, now())
     const known = await counting
     const streams = stored.map((row) => ({

@@ -13,16 +13,27 @@ export {
 } from './core/job-failure.ts'
 export type { StatusReport } from './core/reports.ts'
 export { createErasure, type ErasedRows } from './sql/erase.ts'
-export { noSyncState, type ProjectHealth } from './sql/health.ts'
-export { countWithoutProject, createProjects, listMirroredProjects, readProjectIncidents } from './sql/projects.ts'
+export { noSyncState, type ProjectHealth, readProjectStates, readStreamStates } from './sql/health.ts'
+export {
+  countWithoutProject,
+  listMirroredProjects,
+  listPaused,
+  listWithWritebacks,
+  readPause,
+  readProjectIncidents,
+  recordBudgetLoss,
+  setPause,
+} from './sql/projects.ts'
 export { deleteExpired } from './sql/retention.ts'
 export { countBlockedLanes, countWritebacks, listGaps, readBehaviours, readStatus } from './sql/status.ts'
-export { createStreamStates, type ProjectRuns } from './sql/stream-states.ts'
+export { listAllPendingStreams, markSynced, type ProjectRuns, readRuns } from './sql/stream-states.ts'
 export {
   clearJobFailure,
-  createWorkers,
+  doWorkersDiffer,
   listFailures,
   listLiveWorkers,
   readInstallationId,
   recordJobFailure,
+  recordWorkerHeartbeat,
+  removeWorker,
 } from './sql/workers.ts'

@@ -6,14 +6,16 @@ import type { Warehouse } from '../app/open.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
-import { noSyncState } from '../maintenance/sql/health.ts'
-import { createProjects } from '../maintenance/sql/projects.ts'
+import { noSyncState, readProjectStates, readStreamStates } from '../maintenance/sql/health.ts'
+import { listPaused } from '../maintenance/sql/projects.ts'
 import { deleteExpired } from '../maintenance/sql/retention.ts'
-import { createStreamStates } from '../maintenance/sql/stream-states.ts'
+import { markSynced } from '../maintenance/sql/stream-states.ts'
 import { deleteAudits } from '../mirror/sql/audits.ts'
+import { listPendingStreams } from '../mirror/sql/pending-children.ts'
 import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
 import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
 import { findRollupHistory } from '../mirror/sync/rollup-days.ts'
+import { listHeld } from '../outbox/sql/sends.ts'
 import { createBudgetHistory } from '../service/sql/request-counts.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
@@ -25,11 +27,10 @@ export async function markSyncedAndListPending(
   { warehouse }: WorkerResources,
   { projectId, streams }: ProjectConfig,
 ): Promise<readonly ChildStreamName[]> {
-  const streamStates = createStreamStates(warehouse.db)
   const mirrored = childStreamNames.filter((stream) => streams.includes(stream))
-  const pending = await streamStates.pendingChildStreams(projectId, Date.now())
+  const pending = await listPendingStreams(warehouse.db, projectId, Date.now())
   const synced = mirrored.filter((stream) => !pending.includes(stream))
-  await streamStates.markSynced(projectId, synced, Date.now())
+  await markSynced(warehouse.db, projectId, synced, Date.now())
   return mirrored.filter((stream) => pending.includes(stream))
 }
 
@@ -37,7 +38,7 @@ export async function markSyncedAndListPending(
 export async function readLastCompletions({ db }: Warehouse) {
   const completionTimes = (of: ReadonlyMap<StreamName, { at: EpochMs | null; skipped: boolean }>) =>
     new Map([...of].flatMap(([stream, { at, skipped }]) => ((at ?? skipped) ? [[stream, at ?? 0] as const] : [])))
-  return new Map([...(await createStreamStates(db).readAll())].map(([project, of]) => [project, completionTimes(of)]))
+  return new Map([...(await readStreamStates(db))].map(([project, of]) => [project, completionTimes(of)]))
 }
 
 /** Whether rollups are missing at the beginning, or have another time zone than configured. Reads the warehouse only. */
@@ -62,9 +63,9 @@ export async function readMirrorHealth(
   intervalOf: (project: ProjectConfig, stream: StreamName) => Ms | null,
 ): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
-  const states = await createStreamStates(warehouse.db).readProjects(now)
-  const held = await createProjects(warehouse.db).listHeld()
-  const paused = await createProjects(warehouse.db).listPaused(now)
+  const states = await readProjectStates(warehouse.db, now)
+  const held = await listHeld(warehouse.db)
+  const paused = await listPaused(warehouse.db, now)
   return Promise.all(
     projects.map(async (project): Promise<ProjectHealth> => {
       const budget = await budgets

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../app/open.ts'
 import { startLockHeartbeat } from '../app/sync.ts'
 import type { Logger } from '../log.ts'
-import { createWorkers } from '../maintenance/sql/workers.ts'
+import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { UserError } from '../values/user-error.ts'
 import { type DatabaseLocation, locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
@@ -28,7 +28,7 @@ export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse
   if (location.kind === 'postgres') return acquireRow(location, warehouse, options)
   const release = lockFile(`${location.path}-worker`)
   if (release !== null) return async () => release()
-  const [oldest] = await createWorkers(warehouse.db).listLive(Date.now())
+  const [oldest] = await listLiveWorkers(warehouse.db, Date.now())
   throw alreadyRuns(location, oldest?.holder ?? 'another process')
 }
 

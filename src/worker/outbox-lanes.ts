@@ -5,7 +5,7 @@ import { findClockNotice } from '../app/outbox.ts'
 import { readOnlySetting, writebackDeps } from '../app/push.ts'
 import { keyFingerprint } from '../app/request-budgets.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import { createProjects } from '../maintenance/sql/projects.ts'
+import { countWithoutProject, listWithWritebacks } from '../maintenance/sql/projects.ts'
 import type { ClaimableWriteback, Operation } from '../outbox/outbox.ts'
 import {
   circuitNotices,
@@ -80,7 +80,7 @@ export function createOutboxLanes(resources: WorkerResources) {
   /** Warns once, until there are none. With a single project such rows are assigned to it the next time. */
   const warnWithoutProject = async (hasRows: boolean) => {
     const isNew = hasRows && !hadRowsWithoutProject
-    const [why] = isNew ? withoutProjectNotices(await createProjects(warehouse.db).countWithoutProject()) : []
+    const [why] = isNew ? withoutProjectNotices(await countWithoutProject(warehouse.db)) : []
     if (why !== undefined) log.warn({ event: 'writebacks.without_project', why })
     hadRowsWithoutProject = hasRows
   }
@@ -127,7 +127,7 @@ export function createOutboxLanes(resources: WorkerResources) {
       const [project] = writable
       if (project !== undefined && projects.length === 1)
         await createOutbox(warehouse.projectDb(project.projectId)).assignProject()
-      const waiting = await createProjects(warehouse.db).listWithWritebacks()
+      const waiting = await listWithWritebacks(warehouse.db)
       for (const { projectId, readOnly } of projects) {
         if (!readOnly || revoked.has(projectId)) continue
         await createOutbox(warehouse.projectDb(projectId)).revokeSending(readOnlySetting)

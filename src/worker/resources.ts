@@ -7,7 +7,7 @@ import { type Service, type ServiceOptions, withRequestCounting, withService } f
 import type { ProjectConfig } from '../config/config.ts'
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
-import { createProjects } from '../maintenance/sql/projects.ts'
+import { readPause, setPause } from '../maintenance/sql/projects.ts'
 import { type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
 import type { Connections } from '../service/exchange.ts'
 import type { RequestPurpose } from '../service/sql/request-counts.ts'
@@ -62,7 +62,7 @@ export async function currentPause(
   { warehouse }: Pick<WorkerResources, 'warehouse'>,
   project: ProjectConfig,
 ): Promise<{ readonly pause: PausedResult | null; readonly isRecorded: boolean }> {
-  const stored = await createProjects(warehouse.db).readPause(project.projectId)
+  const stored = await readPause(warehouse.db, project.projectId)
   const forMs = stored === null || stored.keyFingerprint !== keyFingerprint(project) ? 0 : stored.until - Date.now()
   return {
     pause: stored === null || forMs <= 0 ? null : { kind: 'paused', why: stored.why, forMs },
@@ -77,7 +77,7 @@ export async function pauseProject(
 ): Promise<PausedResult> {
   const why = describeFailure(denied)
   log.error({ event: 'project.paused', project: project.name, why, for_ms: pauseMs })
-  await createProjects(warehouse.db).setPause(project.projectId, {
+  await setPause(warehouse.db, project.projectId, {
     until: Date.now() + pauseMs,
     keyFingerprint: keyFingerprint(project),
     why,

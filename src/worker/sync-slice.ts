@@ -5,7 +5,7 @@ import { createAuditDeps } from '../app/audit.ts'
 import { openMirror } from '../app/mirror.ts'
 import { runSyncUnderLock } from '../app/sync.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import { createProjects } from '../maintenance/sql/projects.ts'
+import { setPause } from '../maintenance/sql/projects.ts'
 import type { AuditedStream, AuditResult, SyncOutcome } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { canAudit, runAudit } from '../mirror/verify/audit.ts'
@@ -64,7 +64,7 @@ export async function runSyncSlice(
     log[level]({ event: 'sync.noticed', project: project.name, stream, notice })
   }
   if (run.fatalFailure?.kind === 'denied') return pauseProject(resources, project, run.fatalFailure)
-  if (isRecorded) await createProjects(warehouse.db).setPause(project.projectId, null)
+  if (isRecorded) await setPause(warehouse.db, project.projectId, null)
   if (signal.aborted) return { kind: 'interrupted' }
   if (isLockLost) return { kind: 'busy', holder: 'another process' }
   const { outcome, reports } = run

@@ -6,7 +6,7 @@ import { openRequestBudgets } from '../app/request-budgets.ts'
 import { openSendRecord } from '../app/send-record.ts'
 import type { AcquiredLock } from '../app/sync.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { createWorkers } from '../maintenance/sql/workers.ts'
+import { doWorkersDiffer, recordWorkerHeartbeat, removeWorker } from '../maintenance/sql/workers.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { openConnections } from '../service/exchange.ts'
 import { describeLargeLog } from '../warehouse/sqlite-file.ts'
@@ -48,16 +48,14 @@ export async function openWorkerContext(
     tryAcquireLeadership: leadership.tryAcquire,
     /** Records that this worker runs, and how it is configured, for `status` and for the others. */
     recordHeartbeat: (queue: string, configuration: string) =>
-      createWorkers(warehouse.db).recordHeartbeat({ id: workerId, queue, configuration }, Date.now()),
+      recordWorkerHeartbeat(warehouse.db, { id: workerId, queue, configuration }, Date.now()),
     /** Whether the running workers have different projects or schedules, as while a change is rolled out. */
-    workersDiffer: () => createWorkers(warehouse.db).differ(Date.now()),
+    workersDiffer: () => doWorkersDiffer(warehouse.db, Date.now()),
     describeLargeLog: () => describeLargeLog(config.databaseUrl),
     close: async () => {
       try {
         await leadership.release()
-        await createWorkers(warehouse.db)
-          .remove(workerId)
-          .catch(() => {})
+        await removeWorker(warehouse.db, workerId).catch(() => {})
         await budgets.close()
         await connections.close()
       } finally {

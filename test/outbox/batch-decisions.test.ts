@@ -1,7 +1,7 @@
 /** Approving, undoing, stopping and resuming batches — in both databases. */
 
 import { describe, expect, test } from 'vitest'
-import { createProjects } from '../../src/maintenance/sql/projects.ts'
+import { listWithWritebacks } from '../../src/maintenance/sql/projects.ts'
 import type { DecisionTerms, OutboxFilter } from '../../src/outbox/core/decisions.ts'
 import { executeDecision } from '../../src/outbox/decide.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
@@ -239,7 +239,7 @@ for (const database of databases) {
       ])
       await warehouse.query('update writeback_batches set stopped_at = null, stopped_by = null, done_to = 0')
       expect(await admin.countByStatus({})).toEqual({ queued: 3 })
-      expect(await createProjects(warehouse.db).listWithWritebacks()).toHaveLength(1)
+      expect(await listWithWritebacks(warehouse.db)).toHaveLength(1)
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(3)
       expect(await warehouse.query('select done_to from writeback_batches')).toEqual([{ done_to: null }])
     })

@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/app/mirror.ts'
-import { createProjects } from '../../src/maintenance/sql/projects.ts'
+import { recordBudgetLoss, setPause } from '../../src/maintenance/sql/projects.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
-import { createWorkers } from '../../src/maintenance/sql/workers.ts'
+import { recordWorkerHeartbeat, removeWorker } from '../../src/maintenance/sql/workers.ts'
 import type { StreamReport } from '../../src/mirror/core/reports.ts'
 import { acquireStreamLocks } from '../../src/mirror/sql/stream-locks.ts'
 import { deleteIdleRuns } from '../../src/mirror/sql/sync-runs.ts'
@@ -171,19 +171,19 @@ for (const db of databases) {
 
     test('status shows live workers, a paused project, and a lost request budget', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      await createWorkers(warehouse.db).recordHeartbeat({ id: 'w1', queue: 'embedded', configuration: '' }, now)
-      await createProjects(warehouse.db).setPause('main', {
+      await recordWorkerHeartbeat(warehouse.db, { id: 'w1', queue: 'embedded', configuration: '' }, now)
+      await setPause(warehouse.db, 'main', {
         until: now + 60_000,
         keyFingerprint: 'k',
         why: 'api_key_invalid',
       })
-      await createProjects(warehouse.db).recordBudgetLoss('main', 'Redis was emptied', now)
+      await recordBudgetLoss(warehouse.db, 'main', 'Redis was emptied', now)
       const status = await readStatus(warehouse.projectDb('main'), now, usualPolicy)
       expect(status.workers).toMatchObject([{ queue: 'embedded', since: '2026-06-01T00:00:00Z' }])
       expect(status.paused).toEqual({ until: '2026-06-01T00:01:00Z', why: 'api_key_invalid' })
       expect(status.budget.lost).toEqual({ at: '2026-06-01T00:00:00Z', why: 'Redis was emptied' })
-      await createProjects(warehouse.db).setPause('main', null)
-      await createWorkers(warehouse.db).remove('w1')
+      await setPause(warehouse.db, 'main', null)
+      await removeWorker(warehouse.db, 'w1')
       expect(await readStatus(warehouse.projectDb('main'), now, usualPolicy)).toMatchObject({
         workers: [],
         paused: null,

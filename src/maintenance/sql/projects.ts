@@ -1,7 +1,7 @@
 /** The state of whole projects: pauses, lost request budgets, write-backs to send. */
 import { sql } from 'kysely'
 import type { DatabaseSchema } from '../../../schema/tables.ts'
-import { listHeld, readSends } from '../../outbox/sql/sends.ts'
+import { readSends } from '../../outbox/sql/sends.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
@@ -9,37 +9,35 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 /** `keyFingerprint`: of the key that the service denied. */
 type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
 
-export function createProjects(db: Db) {
-  return {
-    /** `null` ends the pause. */
-    setPause: (project: ProjectId, pause: ProjectPause | null): Promise<void> => {
-      const { until = null, keyFingerprint = null, why = null } = pause ?? {}
-      return updateProject(db, project, { paused_until: until, paused_key: keyFingerprint, paused_why: why })
-    },
-    readPause: async (project: ProjectId): Promise<ProjectPause | null> => {
-      const row = await readProject(db, project)
-      if (row?.paused_until == null) return null
-      return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
-    },
-    listPaused: async (now: EpochMs): Promise<ReadonlySet<string>> => {
-      const { rows } = await sql<{ id: string }>`
-        select project_id as id from sync_projects where paused_until > ${now}`.execute(db)
-      return new Set(rows.map(({ id }) => id))
-    },
-    /** Why the sending of write-backs is held, by project. */
-    listHeld: () => listHeld(db),
-    recordBudgetLoss: (project: ProjectId, why: string, at: EpochMs): Promise<void> =>
-      updateProject(db, project, { budget_lost_at: at, budget_lost_why: why }),
-    /** Projects that have unsettled write-backs, or a cancellation that has not reached all of its write-backs. */
-    listWithWritebacks: async (): Promise<ReadonlySet<string>> => {
-      const { rows } = await sql<{ project: ProjectId }>`
-        select distinct project_id as project from writebacks where status in ('queued','sending')
-        union select project_id from writeback_cancellations where finished_at is null
-        union select project_id from writeback_batches where done_to is not null`.execute(db)
-      return new Set(rows.map((row) => row.project))
-    },
-    countWithoutProject: () => countWithoutProject(db),
-  }
+/** `null` ends the pause. */
+export function setPause(db: Db, project: ProjectId, pause: ProjectPause | null): Promise<void> {
+  const { until = null, keyFingerprint = null, why = null } = pause ?? {}
+  return updateProject(db, project, { paused_until: until, paused_key: keyFingerprint, paused_why: why })
+}
+
+export async function readPause(db: Db, project: ProjectId): Promise<ProjectPause | null> {
+  const row = await readProject(db, project)
+  if (row?.paused_until == null) return null
+  return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
+}
+
+export async function listPaused(db: Db, now: EpochMs): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ id: string }>`
+    select project_id as id from sync_projects where paused_until > ${now}`.execute(db)
+  return new Set(rows.map(({ id }) => id))
+}
+
+export function recordBudgetLoss(db: Db, project: ProjectId, why: string, at: EpochMs): Promise<void> {
+  return updateProject(db, project, { budget_lost_at: at, budget_lost_why: why })
+}
+
+/** Projects that have unsettled write-backs, or a cancellation that has not reached all of its write-backs. */
+export async function listWithWritebacks(db: Db): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ project: ProjectId }>`
+    select distinct project_id as project from writebacks where status in ('queued','sending')
+    union select project_id from writeback_cancellations where finished_at is null
+    union select project_id from writeback_batches where done_to is not null`.execute(db)
+  return new Set(rows.map((row) => row.project))
 }
 
 function readProject(db: Db, project: ProjectId) {

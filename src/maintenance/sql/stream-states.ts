@@ -2,32 +2,26 @@
 import { sql } from 'kysely'
 import { type ChildStreamName, isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
 import type { StreamReport } from '../../mirror/mirror.ts'
-import { countAllPending, listPendingStreams } from '../../mirror/sql/pending-children.ts'
+import { countAllPending } from '../../mirror/sql/pending-children.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { readProjectStates, readStreamStates } from './health.ts'
 
-export function createStreamStates(db: Db) {
-  return {
-    /** Child streams of the project that have pending children. */
-    pendingChildStreams: (project: ProjectId, now: EpochMs) => listPendingStreams(db, project, now),
-    /** The same for all projects, by id. */
-    allPendingChildStreams: async (now: EpochMs): Promise<ReadonlyMap<string, readonly ChildStreamName[]>> =>
-      new Map([...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]])),
-    /** Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as it is. */
-    markSynced: (project: ProjectId, streams: readonly StreamName[], now: EpochMs) =>
-      markSynced(db, project, streams, now),
-    /** By project and stream. */
-    readAll: () => readStreamStates(db),
-    /** By project: what its runs and audits since then tell. */
-    readRuns: (since: EpochMs) => readRuns(db, since),
-    /** In numbers, for metrics. */
-    readProjects: (now: EpochMs) => readProjectStates(db, now),
-  }
+/** Child streams that have pending children, by project. */
+export async function listAllPendingStreams(
+  db: Db,
+  now: EpochMs,
+): Promise<ReadonlyMap<string, readonly ChildStreamName[]>> {
+  return new Map([...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]]))
 }
 
-async function markSynced(db: Db, project: ProjectId, streams: readonly StreamName[], now: EpochMs): Promise<void> {
+/** Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as it is. */
+export async function markSynced(
+  db: Db,
+  project: ProjectId,
+  streams: readonly StreamName[],
+  now: EpochMs,
+): Promise<void> {
   if (streams.length === 0) return
   const state = { synced_at: toTimestamp(now), failed: null, failed_since: null }
   await db
@@ -49,7 +43,7 @@ export type ProjectRuns = {
   readonly ran: ReadonlyMap<string, EpochMs>
 }
 
-async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<string, ProjectRuns>> {
+export async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<string, ProjectRuns>> {
   const from = toTimestamp(since)
   const projects = await sql<{ project: ProjectId; first: string; idle: string | null }>`
     select project_id as project, min(started_at) as first,

@@ -9,25 +9,24 @@ import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 /** `queue`: redis, postgres or embedded. `configuration`: digest of its projects and schedules. */
 type WorkerRecord = { readonly id: string; readonly queue: string; readonly configuration: string }
 
-export function createWorkers(db: Db) {
-  return {
-    /** `id`: of this worker. Also deletes stale rows. */
-    recordHeartbeat: async ({ id, queue, configuration }: WorkerRecord, now: EpochMs): Promise<void> => {
-      await db
-        .insertInto('sync_workers')
-        .values({ id, ...currentProcess(), queue, since: toTimestamp(now), beat_at: now, configuration })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet({ beat_at: now, configuration }))
-        .execute()
-      await sql`delete from sync_workers where beat_at < ${now - 10 * heartbeatTimeoutMs}`.execute(db)
-    },
-    remove: async (id: string): Promise<void> => {
-      await sql`delete from sync_workers where id = ${id}`.execute(db)
-    },
-    listLive: (now: EpochMs) => listLiveWorkers(db, now),
-    /** Whether the live workers have different projects or schedules. */
-    differ: async (now: EpochMs): Promise<boolean> =>
-      new Set((await readLiveRows(db, now)).flatMap(({ configuration }) => configuration ?? [])).size > 1,
-  }
+/** `id`: of this worker. Also deletes stale rows. */
+export async function recordWorkerHeartbeat(db: Db, worker: WorkerRecord, now: EpochMs): Promise<void> {
+  const { id, queue, configuration } = worker
+  await db
+    .insertInto('sync_workers')
+    .values({ id, ...currentProcess(), queue, since: toTimestamp(now), beat_at: now, configuration })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ beat_at: now, configuration }))
+    .execute()
+  await sql`delete from sync_workers where beat_at < ${now - 10 * heartbeatTimeoutMs}`.execute(db)
+}
+
+export async function removeWorker(db: Db, id: string): Promise<void> {
+  await sql`delete from sync_workers where id = ${id}`.execute(db)
+}
+
+/** Whether the live workers have different projects or schedules. */
+export async function doWorkersDiffer(db: Db, now: EpochMs): Promise<boolean> {
+  return new Set((await readLiveRows(db, now)).flatMap(({ configuration }) => configuration ?? [])).size > 1
 }
 
 /** The workers that are alive, oldest first. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultRetention, parseRetention } from '../../../src/config/retention.ts'
 import { deleteExpired } from '../../../src/maintenance/sql/retention.ts'
-import { createStreamStates } from '../../../src/maintenance/sql/stream-states.ts'
+import { markSynced } from '../../../src/maintenance/sql/stream-states.ts'
 import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { openFactsWarehouse, snapshot } from '../../analytics/sql/facts-fixtures.ts'
@@ -67,7 +67,7 @@ for (const db of databases) {
           minutes.map((minute) => ({ ...snapshot(minute, agents(minute)), item: { agentsOnline: agents(minute) } })),
         ),
       )
-      await createStreamStates(warehouse.db).markSynced('main', ['availability'], Date.UTC(2026, 0, 3))
+      await markSynced(warehouse.db, 'main', ['availability'], Date.UTC(2026, 0, 3))
       await facts.refresh()
       const hours = () => warehouse.query('select * from fct_availability_hour order by date, hour')
       const before = await hours()
