@@ -1,11 +1,8 @@
 /** How the tests run: in a few processes, and with a Postgres of their own for as long as they last. */
-import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { compileCache } from './test/support/compile-once.ts'
 import { fastFolder } from './test/support/fast-folder.ts'
 import { LongestFirstSequencer } from './test/support/longest-first.ts'
-
-/** Where the program itself keeps it in a checkout. */
-const compiled = fileURLToPath(new URL('node_modules/.cache/deskmirror/compiled', import.meta.url))
 
 export default defineConfig({
   test: {
@@ -22,7 +19,7 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirstSequencer },
     // Processes that the tests start need not compile anew what others have compiled: that is most of a short one's work.
-    env: { NODE_COMPILE_CACHE: compiled, TMPDIR: fastFolder() },
+    env: { NODE_COMPILE_CACHE: compileCache, TMPDIR: fastFolder() },
     // No test measures time, and on a busy machine one that starts many processes takes ten times as long.
     testTimeout: 240_000,
     hookTimeout: 240_000,

@@ -36,7 +36,7 @@ function environmentOf(more: Readonly<Record<string, string>> = {}): Record<stri
 
 test.concurrent('check, migrate, sync, sync again, status, verify: a first day of use', async () => {
   const [cwd, env] = [folderIn(parent), environmentOf()]
-  const run = (...args: string[]) => runDeskmirror(args, { cwd, env })
+  const run = (...args: string[]) => runInProcess(args, { cwd, env })
 
   const check = await run('check')
   expect(check.out).toMatch(/✓ connection/)
@@ -46,7 +46,7 @@ test.concurrent('check, migrate, sync, sync again, status, verify: a first day o
   const migrate = await run('migrate', '--json')
   expect([migrate.exit, JSON.parse(migrate.out).from]).toEqual([0, null])
 
-  const first = await run('sync')
+  const first = await runDeskmirror(['sync'], { cwd, env })
   expect(first.exit).toBe(0)
   expect(first.out).toMatch(/^conversations +2 requests +[3-6][0-9] rows +30 changed/m)
   expect(first.out).toMatch(/^default .* complete$/m)

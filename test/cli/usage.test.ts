@@ -65,7 +65,7 @@ describe.concurrent('a usage error ends with 2 and lists the options', () => {
 
 describe.concurrent('a configuration problem ends with 2, one clear message and no stack trace', () => {
   test.each(['sync', 'verify', 'status'])('%s names everything that is missing', async (command) => {
-    const { exit, out, err } = await runDeskmirror([command], { cwd: emptyFolder })
+    const { exit, out, err } = await runInProcess([command], { cwd: emptyFolder })
     expect([exit, out]).toEqual([2, ''])
     expect(err).toMatch(/^deskmirror: the configuration has \d problems\n {2}DESKMIRROR_BASE_URL is missing/)
     expect(err).toContain('deskmirror check')
@@ -88,7 +88,7 @@ describe.concurrent('a configuration problem ends with 2, one clear message and 
   })
 
   test('check explains on standard output how to get everything', async () => {
-    const { exit, out, err } = await runDeskmirror(['check'], { cwd: emptyFolder })
+    const { exit, out, err } = await runInProcess(['check'], { cwd: emptyFolder })
     expect([exit, err]).toEqual([2, ''])
     for (const word of [
       'DESKMIRROR_API_KEY',
@@ -119,14 +119,14 @@ describe.concurrent('a configuration problem ends with 2, one clear message and 
   test('an unknown project is refused, with the names of the configured ones', async () => {
     const cwd = emptyFolder
     const env = { DESKMIRROR_BASE_URL: 'http://localhost:9', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'k123' }
-    const { exit, err } = await runDeskmirror(['sync', '--project', 'shop'], { cwd, env })
+    const { exit, err } = await runInProcess(['sync', '--project', 'shop'], { cwd, env })
     expect(exit).toBe(2)
     expect(err).toMatch(/there is no project shop: these are known: default/)
   })
 
   test('.env in the working folder is read', async () => {
     writeFileSync(join(withDotenv, '.env'), 'DESKMIRROR_PROJECT_ID=p\nDESKMIRROR_API_KEY=k123\n')
-    const { err } = await runDeskmirror(['sync'], { cwd: withDotenv })
+    const { err } = await runInProcess(['sync'], { cwd: withDotenv })
     expect(err).toMatch(/has a problem: DESKMIRROR_BASE_URL is missing/)
   })
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
+import { compileOnce } from './compile-once.ts'
 import { startPostgres } from './postgres-server.ts'
 import type { Server } from './private-server.ts'
 
@@ -22,8 +23,10 @@ declare module 'vitest' {
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const configuredUrl = process.env['DESKMIRROR_TEST_POSTGRES_URL']
+  const compiling = compileOnce()
   const server: Server =
     configuredUrl === undefined ? await startPostgres() : { url: configuredUrl, stop: async () => {} }
+  await compiling
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-shared-'))
   project.provide('postgresUrl', server.url)
   const templatePrefix = `template_${process.pid}_`

@@ -45,9 +45,20 @@ export async function findPrograms(): Promise<string> {
 }
 
 /** Its data need not survive the tests, and compiling queries takes longer than running them on a few rows. */
-const testSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', jit: 'off' }
+const testSettings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: 0,
+  autovacuum: 'off',
+  jit: 'off',
+}
 
-async function start(programs: string, moreSettings: Readonly<Record<string, string>>): Promise<PrivatePostgres> {
+async function start(
+  programs: string,
+  moreSettings: Readonly<Record<string, string | number>>,
+): Promise<PrivatePostgres> {
   const owner = unprivilegedUser('postgres', 'nobody')
   const folder = createServerFolder('postgres', owner)
   const data = join(folder, 'data')

@@ -2,5 +2,5 @@ import { databases } from '../../support/databases.ts'
 import { sampledCombinations } from './behaviour-combinations.ts'
 import { testCombinations } from './test-combinations.ts'
 
-const chosen = sampledCombinations.filter((_, index) => index % 5 === 1)
+const chosen = sampledCombinations.filter((_, index) => index % 10 === 1)
 for (const db of databases) if (db.name === 'postgres') testCombinations(db, chosen)

@@ -68,7 +68,12 @@ const services: readonly Service[] = [
   },
   { what: 'visitors, oldest in no order', list: 'visitors', switches: { 'visitors.order': 'oldest-shuffled' } },
   { what: 'calls, newest in no order', list: 'calls', switches: { 'calls.order': 'newest-shuffled' } },
-  { what: 'conversations, 200 of any time', list: 'conversations', switches: { 'conversations.order': 'any' } },
+  {
+    what: 'conversations, 200 of any time',
+    list: 'conversations',
+    switches: { 'conversations.order': 'any' },
+    rows: 450,
+  },
   {
     what: 'visitors, newest first, no `hasMore`, exactly 200',
     list: 'visitors',
@@ -107,7 +112,7 @@ function expectNone(faults: readonly string[]): void {
 }
 
 for (const service of services) {
-  test(`${service.what}: runs that end early`, { timeout: 120_000 }, () =>
+  test(`${service.what}: runs that end early`, () =>
     withService(service, async (scene) => {
       const checked = new Set<string>()
       expectNone([
@@ -115,14 +120,13 @@ for (const service of services) {
         ...(await findFaultsOf(scene, 'incremental', checked)),
         ...(await findFaultsOf(scene, 'reconcile', checked)),
       ])
-    }),
-  )
+    }))
 }
 
 for (const service of services.filter(({ switches }) => 'conversations.handled' in switches)) {
   for (const isHandled of [true, false]) {
     const what = isHandled ? 'handled' : 'reopened'
-    test(`${service.what}: ${what} before a request that a first run ends at`, { timeout: 120_000 }, async () => {
+    test(`${service.what}: ${what} before a request that a first run ends at`, async () => {
       for (let [n, isOver] = [1, false]; !isOver; n += 1) {
         await withService({ ...service, rows: 150 }, async (scene) => {
           changeFlags(scene, !isHandled)

@@ -29,7 +29,7 @@ export type Service = {
   readonly what: string
   readonly list: ListName | 'messages'
   readonly switches: Partial<Switches>
-  /** Three pages of most lists: 450 conversations, and 135 of others, in smaller pages. */
+  /** By default 135 in pages of 60: three pages of most lists. Otherwise pages have 200. */
   readonly rows?: number
   /** No request with a bound shows all of its rows, so only a reconcile has to find out. */
   readonly hidesRows?: true
@@ -151,7 +151,7 @@ type EndedRun = { readonly label: string; readonly database: DatabaseInstance }
 /** After each answer of a run of the mode over a copy of `start`: what Ctrl-C leaves, and what kill -9 leaves. */
 async function* endedRuns(scene: Scene, start: DatabaseInstance, mode: SyncMode): AsyncGenerator<EndedRun> {
   for (let n = 1; n <= maxAnswers; n += 1) {
-    const [stopped, killed] = [await copyOf(start), await sqlite.makeForSandbox()]
+    const [stopped, killed] = [await copyOf(start), await sqlite.makeEmpty()]
     const { outcome } = await runOnce(scene, await stopped.open(), mode, (answer) => {
       if (answer !== n) return 'continue'
       copyDatabase(stopped, killed)
@@ -178,7 +178,7 @@ async function* slicedRuns(scene: Scene, start: DatabaseInstance, mode: SyncMode
 }
 
 async function copyOf(from: DatabaseInstance): Promise<DatabaseInstance> {
-  const copy = await sqlite.makeForSandbox()
+  const copy = await sqlite.makeEmpty()
   copyDatabase(from, copy)
   return copy
 }
@@ -233,7 +233,7 @@ async function checkReconcile(scene: Scene, warehouse: Warehouse): Promise<strin
 
 export async function withService(service: Service, work: (scene: Scene) => Promise<void>): Promise<void> {
   const size = { conversations: 0, visitors: 1, calls: 0, days: 20, messagesPerConversation: 1, activityPerVisitor: 0 }
-  const { list, rows = list === 'conversations' ? 450 : 135, switches } = service
+  const { list, rows = 135, switches } = service
   const sandbox = await startSandbox({
     seed: 5,
     speed: 0,
