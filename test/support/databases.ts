@@ -113,10 +113,10 @@ type ServerDatabase = { readonly url: string; readonly drop: () => Promise<void>
 /** On the tests' Postgres. `options`: of `create database`. */
 async function createDatabase(options: string): Promise<ServerDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await runAsAdmin(inject('postgresUrl'), `create database ${name} ${options}`)
+  await runOnServer(`create database ${name} ${options}`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => runAsAdmin(inject('postgresUrl'), `drop database ${name} with (force)`) }
+  return { url: url.href, drop: () => runOnServer(`drop database ${name} with (force)`) }
 }
 
 /** An empty one, for texts of that encoding. */
@@ -124,6 +124,21 @@ export function createDatabaseWith(encoding: string): Promise<ServerDatabase> {
   return createDatabase(
     encoding === 'UTF8' ? '' : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`,
   )
+}
+
+let server: pg.Pool | undefined
+
+/** By one connection for all tests of this process, as opening one takes longer than most statements. */
+async function runOnServer(statement: string): Promise<void> {
+  server ??= openServer()
+  await server.query(statement)
+}
+
+function openServer(): pg.Pool {
+  const connectionString = inject('postgresUrl')
+  const pool = new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  // The next statement opens another one.
+  return pool.on('error', () => {})
 }
 
 async function runAsAdmin(url: string, statement: string): Promise<void> {
