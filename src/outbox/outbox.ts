@@ -117,7 +117,6 @@ export {
   evaluateCircuits,
   isBlocked,
   operationsWithoutScope,
-  outcomesConsidered,
   toClaimFilter,
   withoutProjectNotices,
 } from './send/circuit-breaker.ts'

@@ -15,7 +15,7 @@ import type { ShowWritebackReport } from './core/reports.ts'
 import { laneBlockingStatuses, type StatusCounts } from './core/state.ts'
 import { approvable, requireBatch, resolveIds } from './decide.ts'
 import { compareWithChecks } from './review/review-rows.ts'
-import { evaluateCircuits, outcomesConsidered } from './send/circuit-breaker.ts'
+import { evaluateCircuits } from './send/circuit-breaker.ts'
 import type { Outbox } from './sql/outbox.ts'
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
@@ -87,7 +87,7 @@ export async function estimateBatch(
   if (left === 0) return none
   const open = countOperations(await outbox.countByOperation({ batch: id, statuses: ['draft', 'queued', 'sending'] }))
   const ahead = await outbox.countAhead(id)
-  const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now)
+  const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), now)
   const circuit = all ?? batches.get(id)
   const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
   const rest = longestRest([pause, await outbox.findBatchRest(id)], now)

@@ -12,7 +12,6 @@ import {
   evaluateCircuits,
   isBlocked,
   operationsWithoutScope,
-  outcomesConsidered,
   toClaimFilter,
   withoutProjectNotices,
 } from '../outbox/send/circuit-breaker.ts'
@@ -58,7 +57,7 @@ export function createOutboxLanes(resources: WorkerResources) {
   const readBlocks = async (project: ProjectConfig) => {
     const { projectId, name } = project
     if ((await sendRecordOf(project).findHold()) !== null) return null
-    const outcomes = await createOutbox(warehouse.projectDb(projectId)).listRecentOutcomes(outcomesConsidered)
+    const outcomes = await createOutbox(warehouse.projectDb(projectId)).listRecentOutcomes()
     const circuits = evaluateCircuits(outcomes, Date.now())
     const why = circuitNotices(circuits, commandHintFor(name)).join(' ')
     // Each reason once, until it changes.

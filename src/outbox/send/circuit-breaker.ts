@@ -11,9 +11,6 @@ import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/outbo
 /** This many uncertain outcomes in a row stop everything; this many refusals in a row stop their import. */
 const tripThresholds = { uncertain: 5, refused: 10 } as const
 
-/** Enough to find a streak when several imports are sent in parallel. */
-export const outcomesConsidered = 60
-
 /** After this time, sending is tried again. */
 const coolDownMs: Ms = 15 * 60_000
 

@@ -12,7 +12,6 @@ import {
   evaluateCircuits,
   isBlocked,
   operationsWithoutScope,
-  outcomesConsidered,
   toClaimFilter,
 } from './circuit-breaker.ts'
 import { sendLane } from './lane.ts'
@@ -89,7 +88,7 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
 
   try {
     while (canContinue()) {
-      if (!despiteFailures) circuits = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now())
+      if (!despiteFailures) circuits = evaluateCircuits(await outbox.listRecentOutcomes(), now())
       for (const head of await outbox.findClaimable(now(), maxConcurrentLanes * 2, claimFilter()))
         if (running.size < maxConcurrentLanes && !running.has(head.lane)) startLane(head)
       if (running.size === 0 && !(await outbox.hasPending(claimFilter()))) break

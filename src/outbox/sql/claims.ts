@@ -219,14 +219,17 @@ export async function recordMessageId(
   await retryOnDeadlock(() => recorded.execute(db))
 }
 
+/** Enough to find a streak when several imports are sent in parallel. */
+const outcomesConsidered = 60
+
 /** The last settled replies and notes, newest first, for the circuit breaker. */
-export async function listRecentOutcomes({ db, kind, project }: ProjectDb, limit: number): Promise<SendOutcome[]> {
+export async function listRecentOutcomes({ db, kind, project }: ProjectDb): Promise<SendOutcome[]> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`
     select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence from writebacks
     where project_id = ${project} and ${isSend} and status in ('succeeded','failed','uncertain')
       and finished_at is not null
-    order by finished_at desc, seq desc limit ${limit}`.execute(db)
+    order by finished_at desc, seq desc limit ${sql.lit(outcomesConsidered)}`.execute(db)
   return rows.map(({ evidence, ...outcome }) => {
     const { sender } = decodeEvidence(kind, evidence)
     return { ...outcome, isOwnFault: sender === 'dead' || sender === 'silent' }
