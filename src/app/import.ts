@@ -1,8 +1,8 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { estimateSends } from '../outbox/core/batches.ts'
-import { checkFile, importFile, needsApproval, withImportFile } from '../outbox/import/import-file.ts'
+import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
+import { checkFile, importFile, withImportFile } from '../outbox/import/import-file.ts'
 import type {
   CheckFileOptions,
   ImportOptions,

@@ -3,9 +3,8 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { countWithoutProject } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
-import { estimateSends } from '../outbox/core/batches.ts'
+import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
 import { executeDecision, requireBatch } from '../outbox/decide.ts'
-import { needsApproval } from '../outbox/import/import-file.ts'
 import type {
   AddWritebackReport,
   DecisionReport,

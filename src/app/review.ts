@@ -3,6 +3,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { requireBatch } from '../outbox/decide.ts'
+import { fileSource } from '../outbox/import/import-file.ts'
 import type {
   ImportFile,
   OnReviews,
@@ -13,7 +14,7 @@ import type {
   SelectionDigest,
 } from '../outbox/outbox.ts'
 import { checkSource } from '../outbox/review/check-rows.ts'
-import { batchSource, fileSource, reviewBatch, reviewSource } from '../outbox/review/review-rows.ts'
+import { batchSource, reviewBatch, reviewSource } from '../outbox/review/review-rows.ts'
 import { createOutbox, withOutboxSnapshot } from '../outbox/sql/outbox.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import type { BudgetView } from '../service/core/budget.ts'

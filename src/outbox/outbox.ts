@@ -13,6 +13,7 @@ export {
   estimateBatchMs,
   estimateSends,
   type NotReverted,
+  needsApproval,
   type Pace,
   type RevertReport,
   type SelectionDigest,
@@ -80,11 +81,11 @@ export { csvHeader, parseFlag, requestColumns, toCsvRow } from './import/csv-col
 export {
   type CheckFileOptions,
   checkFile,
+  fileSource,
   type ImportFile,
   type ImportOptions,
   type ImportSource,
   importFile,
-  needsApproval,
   withImportFile,
 } from './import/import-file.ts'
 export {
@@ -106,7 +107,6 @@ export {
 } from './review/review-files.ts'
 export {
   batchSource,
-  fileSource,
   type OnReviews,
   type ReviewSource,
   reviewBatch,

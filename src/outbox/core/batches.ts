@@ -148,6 +148,13 @@ export function estimateSends({ limits, worker }: Pace, ahead: number, rows: num
   return { ahead, takesMs: estimateWritesMs(limits, ahead + rows), worker }
 }
 
+export function needsApproval(
+  rows: number,
+  { approveOver, draft = false }: { readonly approveOver: number | null; readonly draft?: boolean },
+): boolean {
+  return draft || (approveOver !== null && rows > approveOver)
+}
+
 export type OperationCounts = Readonly<Partial<Record<Operation, number>>>
 
 export function countOperations(counted: Iterable<{ readonly operation: Operation; readonly count: number }>) {

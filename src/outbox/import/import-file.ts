@@ -3,9 +3,11 @@ import { basename } from 'node:path'
 import { inChunks } from '../../values/chunks.ts'
 import { trimBoth } from '../../values/format.ts'
 import type { ProjectName } from '../../values/project.ts'
+import { needsApproval } from '../core/batches.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import type { QueuedImport, RejectedImport } from '../core/reports.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
+import { importSource, type ReviewSource } from '../review/review-rows.ts'
 import type { EnqueueOptions } from '../sql/enqueue.ts'
 import type { ImportLookups, Outbox } from '../sql/outbox.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
@@ -155,7 +157,7 @@ export async function checkFile(
   }
 }
 
-export function readImportLines(file: ImportFile): AsyncGenerator<ImportLine> {
+function readImportLines(file: ImportFile): AsyncGenerator<ImportLine> {
   return parseLines(file.buffer.read(), formOf(file), file.parse.ignoreColumns)
 }
 
@@ -171,11 +173,8 @@ async function* readRequests(file: ImportFile): AsyncGenerator<WritebackRequest>
   }
 }
 
-export function needsApproval(
-  rows: number,
-  { approveOver, draft = false }: { readonly approveOver: number | null; readonly draft?: boolean },
-): boolean {
-  return draft || (approveOver !== null && rows > approveOver)
+export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSource {
+  return importSource(() => readImportLines(file), expiresAt)
 }
 
 /** Long enough to be unique, short enough to type. */

@@ -26,7 +26,6 @@ import {
 } from '../core/review-summary.ts'
 import { parseRequest } from '../core/writeback-request.ts'
 import { approvable } from '../decide.ts'
-import { type ImportFile, readImportLines } from '../import/import-file.ts'
 import type { ImportLine } from '../import/parse-lines.ts'
 import type { Outbox } from '../sql/outbox.ts'
 import type { QueuedRow } from '../sql/review-rows.ts'
@@ -164,10 +163,6 @@ export async function reviewSource(
     await onReviews?.(reviews)
   }
   return counter.summary()
-}
-
-export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSource {
-  return importSource(() => readImportLines(file), expiresAt)
 }
 
 /** `readLines`: reads the file from its start. `expiresAt`: the default for lines without an expiry. Keeps checks in memory. */
