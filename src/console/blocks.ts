@@ -70,7 +70,7 @@ export function facts(rows: readonly (readonly [name: string, value: Html | stri
   return html`<dl class="facts">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-export type Choice = { readonly label: string; readonly to: string; readonly isChosen: boolean }
+export type Choice = { readonly label: string | Html; readonly to: string; readonly isChosen: boolean }
 
 /** Filters are links, so they can be bookmarked and work without a script. */
 export function choices(name: string, list: readonly Choice[]): Html {
@@ -99,7 +99,20 @@ export function live(name: string, text: string): Html {
   return html`<span ${attribute('data-live', name)}>${text}</span>`
 }
 
+/** Of rows: which text of the stream counts them, and how many they were. */
+type RowsShown = { readonly rows: string; readonly count: string }
+
+/**
+ * What a page says and offers: while it is open, the part of the page as it is then takes its place, and is read aloud.
+ * Rows stay, as a person reads them.
+ */
+export function livePart(name: string, content: Html, shown: RowsShown | null = null): Html {
+  const role = attribute('role', name === 'said' ? 'status' : null)
+  const rows = attribute('data-live-rows', shown?.rows ?? null)
+  return html`<div ${attribute('data-live-part', name)} ${role} ${rows} ${attribute('data-live-count', shown?.count ?? null)}>${content}</div>\n`
+}
+
 /** Appears while the page is open, once it would be another one. */
-export function newerNotice(address: string): Html {
-  return html`<p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>Something has changed. <a href="${address}">Show it</a></p>`
+export function newerNotice(address: string, what = 'Something has changed.'): Html {
+  return html`<p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>${what} <a href="${address}">Show it</a></p>`
 }

@@ -19,6 +19,8 @@ export type Page = {
 export type Frame = {
   /** Null: nobody is signed in. */
   readonly viewer: Viewer | null
+  /** Who may sign in with a token of their own. */
+  readonly people: readonly Pick<Viewer, 'name' | 'role'>[]
   /** The projects by name. */
   readonly projects: readonly string[]
   /** The project that the page is about; null = none or all. */

@@ -47,7 +47,16 @@ describe('a stream is', () => {
 
 describe('the overview says', () => {
   const frame: ProjectFrame = {
-    ...{ viewer: null, projects: ['main'], project: 'main', timeZone: 'UTC', now, assets: '/a', isReadOnly: false },
+    ...{
+      viewer: null,
+      people: [],
+      projects: ['main'],
+      project: 'main',
+      timeZone: 'UTC',
+      now,
+      assets: '/a',
+      isReadOnly: false,
+    },
     canDecide: true,
   }
   const data = (over: Partial<OverviewData> = {}): OverviewData => ({
@@ -131,7 +140,16 @@ describe('the overview says', () => {
 
 describe('the week says', () => {
   const frame: ProjectFrame = {
-    ...{ viewer: null, projects: ['main'], project: 'main', timeZone: 'UTC', now, assets: '/a', isReadOnly: false },
+    ...{
+      viewer: null,
+      people: [],
+      projects: ['main'],
+      project: 'main',
+      timeZone: 'UTC',
+      now,
+      assets: '/a',
+      isReadOnly: false,
+    },
     canDecide: true,
   }
   const numbers = (started: number) => ({
@@ -189,7 +207,16 @@ test('invisible characters are named, line breaks and emoji stay', () => {
 
 test('a thread is exact, and long messages are shortened where all are too long for a page', () => {
   const frame: ProjectFrame = {
-    ...{ viewer: null, projects: ['main'], project: 'main', timeZone: 'UTC', now, assets: '/a', isReadOnly: false },
+    ...{
+      viewer: null,
+      people: [],
+      projects: ['main'],
+      project: 'main',
+      timeZone: 'UTC',
+      now,
+      assets: '/a',
+      isReadOnly: false,
+    },
     canDecide: true,
   }
   const threadOf = (...lengths: number[]) => {

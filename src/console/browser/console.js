@@ -1,9 +1,14 @@
-/** The console works without any of this. It adds live numbers, keys and picks, and writes text and attributes only. */
+/**
+ * The console works without any of this. It adds live numbers, keys and picks. It writes text and attributes only, and
+ * moves parts of a page that the server made.
+ */
 
 const storageName = 'deskmirror-keys'
 
 const state = document.querySelector('[data-live-state]')
 let isPaused = false
+/** For how many messages in a row the page has been another one than the stream says. */
+let differing = 0
 
 startKeys()
 startPicks()
@@ -65,8 +70,8 @@ function moveRow(step) {
 function startPicks() {
   const form = document.querySelector('form[data-picks]')
   if (form === null) return
-  const boxes = /** @type {HTMLInputElement[]} */ ([...form.querySelectorAll('input[name="id"]')])
   const text = form.querySelector('[data-picked]')
+  const boxes = /** @type {HTMLInputElement[]} */ ([...form.querySelectorAll('input[name="id"]')])
   const all = document.createElement('input')
   all.type = 'checkbox'
   all.setAttribute('aria-label', 'Pick all rows of this page')
@@ -146,10 +151,61 @@ function receive(message) {
     const value = message.texts[bar.getAttribute('data-live-value') ?? '']
     if (value !== undefined) bar.setAttribute('value', value)
   }
+  const shown = element('[data-live-shape]')
+  if (shown === null) return
+  const isSame = message.shapes[shown.dataset.liveAbout ?? ''] === shown.dataset.liveShape
   // Rows are never exchanged while a person reads them: a link appears.
-  const shape = element('[data-live-shape]')?.dataset ?? {}
-  const isSame = message.shapes[shape.liveAbout ?? ''] === shape.liveShape
-  element('[data-live-newer]')?.toggleAttribute('hidden', isSame)
+  const { liveRows, liveCount } = element('[data-live-rows]')?.dataset ?? {}
+  const count = liveRows === undefined ? undefined : message.texts[liveRows]
+  const hasParts = element('[data-live-part]') !== null
+  const isRead = hasParts ? count === undefined || count === liveCount : isSame
+  element('[data-live-newer]')?.toggleAttribute('hidden', isRead)
+  differing = isSame ? 0 : differing + 1
+  // After 2 s, and ever more rarely if the page still differs: at last twice a minute.
+  if (hasParts && Number.isInteger(Math.log2(differing))) exchangeParts(liveRows !== undefined)
+  if (differing === 32) differing = 16
+}
+
+/**
+ * Puts the parts of the page as it is now in the place of those that are shown. An answer of the server becomes a document
+ * without running anything. @param {boolean} keepsRows
+ */
+function exchangeParts(keepsRows) {
+  const address = new URL(location.href)
+  if (keepsRows) address.searchParams.set('only', 'state')
+  const request = new XMLHttpRequest()
+  request.open('GET', address)
+  request.responseType = 'document'
+  request.onload = () => {
+    const now = /** @type {Document | null} */ (request.response)?.querySelector('[data-live-shape]')
+    const shown = element('[data-live-shape]')
+    if (shown === null || !(now instanceof Element)) return
+    for (const name of ['data-live-shape', 'data-live-offered']) shown.setAttribute(name, now.getAttribute(name) ?? '')
+    for (const part of shown.querySelectorAll('[data-live-part]')) {
+      const fresh = now.querySelector(`[data-live-part="${part.getAttribute('data-live-part')}"]`)
+      if (fresh !== null && !(keepsRows && part.hasAttribute('data-live-rows'))) exchange(part, fresh)
+    }
+    const offered = (shown.dataset.liveOffered ?? '').split(' ')
+    for (const button of shown.querySelectorAll('button[name="decision"]'))
+      button.toggleAttribute('hidden', !offered.includes(button.getAttribute('value') ?? ''))
+  }
+  request.send()
+}
+
+/** @param {Element} part @param {Element} fresh */
+function exchange(part, fresh) {
+  if (part.isEqualNode(fresh)) return
+  const { activeElement } = document
+  const focused = part.contains(activeElement) ? activeElement?.textContent : null
+  for (const { name, value } of fresh.attributes) part.setAttribute(name, value)
+  part.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)))
+  if (part.hasAttribute('data-live-rows')) startPicks()
+  if (focused === null) return
+  // Never on to another button: a key that was meant for the one before would press it.
+  const same = [...part.querySelectorAll('a, button')].find(({ textContent }) => textContent === focused)
+  part.setAttribute('tabindex', '-1')
+  const next = /** @type {HTMLElement} */ (same ?? part)
+  next.focus()
 }
 
 /** @param {string} text */

@@ -37,15 +37,45 @@ type Deciding = {
   readonly approveOwn: boolean
 }
 
+type OfferedReport = Pick<BatchReport, 'batch' | 'approval' | 'revertible'>
+
 export function offeredForBatch(
-  { batch, ...report }: Pick<BatchReport, 'batch' | 'approval' | 'revertible'>,
+  report: OfferedReport,
   undoUntil: string | null,
   deciding: Deciding,
 ): readonly DecisionName[] {
-  const { counts, createdBy, stoppedAt } = batch
-  const facts = { ...report, counts, isStopped: stoppedAt !== null, undoUntil }
-  const allowed = decisionNames.filter((name) => decisions[name].isOfferedForBatch?.(facts))
-  return restrictToRole(allowed, deciding, { createdBy, statuses: presentStatuses(counts), isByIds: false })
+  return allowedForBatch(report, undoUntil).filter((name) => !isWithheld(name, deciding, subjectOf(report.batch)))
+}
+
+/** `only_shown`: by nobody here. `own`: this person queued it. `role`: what it takes. */
+export type Withheld = {
+  readonly decision: DecisionName
+  readonly why: 'only_shown' | 'own' | 'role'
+  readonly role: Role
+}
+
+/** The first of what people come for that this person may not decide; null: there is none. */
+export function withheldForBatch(report: OfferedReport, undoUntil: string | null, deciding: Deciding): Withheld | null {
+  const subject = subjectOf(report.batch)
+  const usual = allowedForBatch(report, undoUntil).filter((name) => decisions[name].isUsual === true)
+  const [decision] = usual.filter((name) => isWithheld(name, deciding, subject))
+  if (decision === undefined) return null
+  const role = deciding.viewer === null ? null : missingRole(deciding.viewer, decision, subject)
+  const why = deciding.canDecide ? (role === null ? 'own' : 'role') : 'only_shown'
+  return { decision, why, role: role ?? decisions[decision].role }
+}
+
+/** What its state allows, whoever looks at it. */
+export function allowedForBatch(
+  { batch, ...report }: OfferedReport,
+  undoUntil: string | null,
+): readonly DecisionName[] {
+  const facts = { ...report, counts: batch.counts, isStopped: batch.stoppedAt !== null, undoUntil }
+  return decisionNames.filter((name) => decisions[name].isOfferedForBatch?.(facts))
+}
+
+function subjectOf({ createdBy, counts }: OfferedReport['batch']): DecisionSubject {
+  return { createdBy, statuses: presentStatuses(counts), isByIds: false }
 }
 
 export function offeredForWriteback(
@@ -57,17 +87,15 @@ export function offeredForWriteback(
     const { isAboutBatch, from, isOfferedForWriteback } = decisions[name]
     return !isAboutBatch && from.includes(status) && isOfferedForWriteback?.({ stoppedBy, undoUntil }) !== false
   })
-  return restrictToRole(allowed, deciding, { createdBy, statuses: [status], isByIds: true })
+  const subject = { createdBy, statuses: [status], isByIds: true }
+  return allowed.filter((name) => !isWithheld(name, deciding, subject))
 }
 
-function restrictToRole(
-  allowed: readonly DecisionName[],
+function isWithheld(
+  name: DecisionName,
   { viewer, canDecide, approveOwn }: Deciding,
   subject: DecisionSubject,
-): readonly DecisionName[] {
-  if (viewer === null || !canDecide) return []
-  return allowed.filter((name) => {
-    if (missingRole(viewer, name, subject) !== null) return false
-    return name !== 'approve' || approveOwn || subject.createdBy !== viewer.name
-  })
+): boolean {
+  if (viewer === null || !canDecide || missingRole(viewer, name, subject) !== null) return true
+  return name === 'approve' && !approveOwn && subject.createdBy === viewer.name
 }

@@ -1,57 +1,55 @@
 /** One batch: what it would do, how far it is, and what can be decided about it. */
-import { readBatch } from '../../app/batches.ts'
-import { findOpenGrace } from '../../app/outbox.ts'
 import { reviewOutcomes } from '../../outbox/core/review.ts'
 import { describeDeviation, outcomeLabels } from '../../outbox/core/review-labels.ts'
-import type { BatchReport, DecisionName, ReviewOutcome } from '../../outbox/outbox.ts'
+import type { DecisionName, ReviewOutcome, StatusCounts } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import {
-  addressOf,
-  choices,
-  linkTo,
-  live,
-  newerNotice,
-  older,
-  type Sentence,
-  section,
-  sentences,
-  table,
-} from '../blocks.ts'
-import { offeredForBatch } from '../core/permissions.ts'
+  batchLive,
+  batchSentences,
+  batchShape,
+  batchTexts,
+  offeredNow,
+  readBatchReport,
+  timeWithSeconds,
+} from '../batch-state.ts'
+import { addressOf, choices, linkTo, live, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
 import type { ReviewedRow } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
-import { ago, by, foreignText, shortened, spanText } from '../text.ts'
-import { batchStateOf, batchWords, countsText, decisionButtons, statusWords } from '../writeback-blocks.ts'
+import { ago, by, foreignText, shortened } from '../text.ts'
+import { batchStateOf, countsText, decisionButtons, statusWords } from '../writeback-blocks.ts'
 import { entryTable, listEntries, reviewedTable, rowsPerPage, statusChoices, statusNamed } from './writebacks.ts'
 
 export async function showBatch(request: ScreenRequest): Promise<Page | null> {
   const { project, frame } = request
   const found = await readBatchData(request)
   if (found === null) return null
-  const offered = offeredForBatch(found.report, found.undoUntil, { ...frame, approveOwn: project.approveOwn })
+  const deciding = { ...frame, approveOwn: project.approveOwn }
+  const offered = offeredNow(found, deciding)
   const data = visibleTo(frame, found)
   const { batch } = data.report
-  const content = html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>
+  const form = { project: frame.project, about: { batch: batch.id } }
+  const isReading = data.hasRows && data.status === null && countOpen(batch.counts) > 0 && data.review === null
+  // What is still being read is asked for until it is there.
+  const shape = isReading ? '' : batchShape({ ...data.report, undoUntil: data.undoUntil }, frame.now)
+  const content = html`<div ${attribute('data-live-about', `batch ${batch.id}`)} ${attribute('data-live-shape', shape)} ${attribute('data-live-offered', offered.join(' '))}>
+${livePart('state', html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>`)}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
-<div ${attribute('data-live-shape', batchShape(data.report))} ${attribute('data-live-about', `batch ${batch.id}`)}>${sentences(batchSentences(data, frame), frame)}</div>
-${newerNotice(addressOf(frame, 'batches', batch.id))}
+${livePart('said', sentences(batchSentences(data, deciding), frame))}
 ${progress(data, frame)}
-${decisionButtons(offered, { project: frame.project, about: { batch: batch.id } })}
+${livePart('actions', decisionButtons(offered, form))}
 ${rows(data, offered, frame)}
-${reasons(data, frame)}
-${deviations(data, frame)}`
-  return { title: batch.title ?? `Batch ${batch.id}`, section: 'Write-backs', content, isLive: batch.state !== 'done' }
+${livePart('why', html`${reasons(data, frame)}${deviations(data, frame)}`)}</div>`
+  return { title: batch.title ?? `Batch ${batch.id}`, section: 'Write-backs', content, isLive: true }
 }
 
 type BatchData = NonNullable<Awaited<ReturnType<typeof readBatchData>>>
 
 /**
- * `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. `review` null: it is still being
- * read, or nothing of it waits. `reviewed`: a page of the rows that have not left; `entries`: of those with the status
- * that was asked for.
+ * `review` null: it is still being read, or nothing of it waits. `reviewed`: a page of the rows that have not left;
+ * `entries`: of those with the status that was asked for. The address with `only=state`: no rows, as they stay on a page.
  */
 export async function readBatchData(
   request: Pick<ScreenRequest, 'warehouse' | 'outbox' | 'project' | 'id' | 'query' | 'signal'> & {
@@ -59,20 +57,25 @@ export async function readBatchData(
   },
 ) {
   const { reads, warehouse, outbox, project, query } = request
-  if ((await outbox.findBatch(request.id)) === null) return null
-  const report = await readBatch(outbox, warehouse, project, request.id)
-  const { id, counts } = report.batch
-  const isWaiting = (counts.draft ?? 0) + (counts.queued ?? 0) > 0
-  const version = `${report.approval?.digest ?? ''} ${JSON.stringify(counts)}`
-  const review = isWaiting ? await reads.reviews.ofBatch(project, id, version, request.signal) : null
-  const [queued] = isWaiting ? await outbox.list({ batch: id, statuses: ['queued'] }, 1) : []
+  const found = await readBatchReport(outbox, warehouse, project, request.id)
+  if (found === null) return null
+  const { id, counts } = found.report.batch
   const status = statusNamed(query('status'))
   const would = reviewOutcomes.find((outcome) => outcome === query('would')) ?? null
-  const undoUntil = await findOpenGrace(warehouse, queued)
-  const common = { report, undoUntil, review, status, would }
-  if (status === null) return { ...common, entries: [], ...(await pageOfReview(request, review?.rows ?? [], would)) }
-  const listed = await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))
-  return { ...common, reviewed: [], ...listed }
+  const common = { ...found, status, would, hasRows: query('only') !== 'state' }
+  const none = { ...common, review: null, reviewed: [], entries: [], next: null }
+  if (!common.hasRows) return none
+  if (status !== null)
+    return { ...none, ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))) }
+  if (countOpen(counts) === 0) return none
+  const version = `${found.report.approval?.digest ?? ''} ${JSON.stringify(counts)}`
+  const review = await reads.reviews.ofBatch(project, id, version, request.signal)
+  return { ...none, review, ...(await pageOfReview(request, review?.rows ?? [], would)) }
+}
+
+/** Rows that have not left. */
+function countOpen({ draft = 0, queued = 0 }: StatusCounts): number {
+  return draft + queued
 }
 
 /** The rows with what they would send, which the review itself does not keep. */
@@ -106,60 +109,6 @@ function describeBatch({ report: { batch, revertedBy } }: BatchData, frame: Proj
   return html`${parts}`
 }
 
-function batchSentences({ report, undoUntil, review }: BatchData, frame: ProjectFrame): Sentence[] {
-  const { batch, estimate, revertible } = report
-  const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
-  const isStopped = batch.stoppedAt !== null
-  const found: Sentence[] = []
-  const add = (kind: Sentence['kind'], text: Html) => void found.push({ kind, text })
-  if (isStopped)
-    add(
-      'act',
-      html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is sent until a person goes on or cancels it.`,
-    )
-  if (isStopped && draft > 0 && revertible > 0)
-    add(
-      'note',
-      html`“Take back as drafts” concerns the <b>${formatCount(revertible)}</b> that have arrived. What arrives after “Go on” can be taken back then.`,
-    )
-  const hasTime = !frame.isReadOnly && estimate.takesMs > 0
-  const takes = hasTime ? ` Once it is approved it takes about ${spanText(estimate.takesMs)}.` : ''
-  if (!isStopped && draft > 0)
-    add(
-      'act',
-      html`<b>${formatCount(draft)}</b> of ${pluralize(batch.rows, 'row')} ${draft === 1 ? 'waits' : 'wait'} for approval.${takes}`,
-    )
-  if (undoUntil !== null)
-    add(
-      'clock',
-      html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be taken back.`,
-    )
-  if (uncertain > 0) {
-    const to = withQuery(addressOf(frame, 'batches', batch.id), { status: 'uncertain' })
-    const text = html`<b>${formatCount(uncertain)}</b> may or may not have arrived. A person has to decide.`
-    found.push({ kind: 'act', text, link: { to, label: 'Uncertain' } })
-  }
-  if (estimate.restsUntil !== null && undoUntil === null)
-    add(
-      'wrong',
-      html`Rests until ${timeWithSeconds(estimate.restsUntil, frame)}: ${foreignText(estimate.restsBecause)}`,
-    )
-  if (queued > 0 && !estimate.worker && !frame.isReadOnly)
-    add('act', html`No worker runs, so nothing of it is sent. <code>deskmirror start</code> sends it.`)
-  const against = review === null ? 0 : review.counts.stands_against + review.counts.not_known
-  if (against > 0)
-    add(
-      'note',
-      html`${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.`,
-    )
-  return found
-}
-
-function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
-  const text = new Date(at).toLocaleTimeString('sv-SE', { timeZone, hourCycle: 'h23' })
-  return html`<time datetime="${at}" title="${at}">${text}</time>`
-}
-
 function progress({ report }: BatchData, frame: ProjectFrame): Html {
   const { batch } = report
   const texts = batchLive(report, frame)
@@ -171,32 +120,52 @@ function progress({ report }: BatchData, frame: ProjectFrame): Html {
 
 /** The rows that have not left with what they would do, or those with one status. */
 function rows(data: BatchData, offered: readonly DecisionName[], frame: ProjectFrame): Html {
-  const { report, review, reviewed, entries, next, would, status } = data
+  const { report, status, would } = data
   const { id, counts, rows: total } = report.batch
   const address = addressOf(frame, 'batches', id)
-  const waiting = (counts.draft ?? 0) + (counts.queued ?? 0)
-  const outcomes = reviewOutcomes.filter((outcome) => review !== null && review.counts[outcome] > 0)
-  const byOutcome = outcomes.map((outcome) => ({
-    label: `${outcomeLabels[outcome]} (${formatCount(review?.counts[outcome] ?? 0)})`,
-    to: withQuery(address, { would: outcome }),
-    isChosen: outcome === would,
-  }))
-  const open = { label: `Not sent (${formatCount(waiting)})`, to: address, isChosen: would === null && status === null }
-  const byStatus = waiting === total ? [] : statusChoices(counts, status, address)
-  const tabs = choices('Rows', [...(waiting > 0 ? [open] : []), ...byOutcome, ...byStatus])
+  const waiting = countOpen(counts)
+  const count = (name: string) => live(`batch ${id} ${name}`, batchTexts(counts)[name] ?? '0')
+  const open = { label: html`Not sent (${count('open')})`, to: address, isChosen: status === null }
+  const byStatus = waiting === total ? [] : statusChoices(counts, status, address, count)
+  const tabs = livePart('tabs', choices('Rows', [...(waiting > 0 ? [open] : []), ...byStatus]))
+  return section(
+    'Rows',
+    html`${tabs}${newerNotice(withQuery(address, { status, would }), 'These rows have changed since.')}${shownRows(data, offered, frame)}`,
+  )
+}
+
+/** Rows that are shown stay until the person asks for them again; a notice says when others would be shown. */
+function shownRows(data: BatchData, offered: readonly DecisionName[], frame: ProjectFrame): Html {
+  const { report, review, reviewed, entries, next, would, status, hasRows } = data
+  const { id, counts } = report.batch
+  const address = addressOf(frame, 'batches', id)
   const more = older(next === null ? null : withQuery(address, { would, status, after: next }), 'Next rows')
-  if (status !== null) return section('Rows', html`${tabs}${entryTable(entries, frame)}${more}`)
-  if (waiting === 0) return section('Rows', tabs)
+  const waiting = countOpen(counts)
+  const kept = (content: Html) =>
+    livePart('rows', content, {
+      rows: `batch ${id} ${status ?? 'open'}`,
+      count: batchTexts(counts)[status ?? 'open'] ?? '0',
+    })
+  if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
+  if (waiting === 0 || !hasRows) return livePart('rows', nothing)
   if (review === null) {
-    const note = html`<p class="empty">What its ${formatCount(waiting)} rows would do is still being read. <a href="${address}">Look again</a></p>`
-    return section('Rows', html`${tabs}${note}`)
+    const text = `What its ${formatCount(waiting)} rows would do is still being read.`
+    return livePart('rows', html`<p class="empty">${text} <a href="${address}">Look again</a></p>`)
   }
   const { checked, differing, groups } = review
-  const checks = html`; ${formatCount(checked)} checked with the service, ${formatCount(differing)} otherwise`
-  const aside = html`<span class="faint">As the mirror shows it${checked === 0 ? nothing : checks}</span>`
+  const outcomes = reviewOutcomes.filter((outcome) => review.counts[outcome] > 0)
+  const tabs = outcomes.map((outcome) => ({
+    label: `${outcomeLabels[outcome]} (${formatCount(review.counts[outcome])})`,
+    to: withQuery(address, { would: outcome === would ? null : outcome }),
+    isChosen: outcome === would,
+  }))
+  const checks = `; ${formatCount(checked)} checked with the service, ${formatCount(differing)} otherwise`
   const lines = groups.map(({ outcome, text }) => html`<li>${outcomeLabels[outcome]}: ${text}</li>`)
-  const list = reviewedTable(reviewed, { batch: id, would, offered }, frame)
-  return section('Rows', html`${tabs}<ul class="groups">${lines}</ul>${list}${more}`, aside)
+  const against = review.counts.stands_against + review.counts.not_known
+  const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.</p>`
+  return kept(html`<p class="faint">What they would do, as the mirror shows it at ${timeWithSeconds(new Date(frame.now).toISOString(), frame)}${checked === 0 ? '' : checks}:</p>
+<ul class="groups">${lines}</ul>${against === 0 ? nothing : note}${choices('What rows would do', tabs)}
+${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}`)
 }
 
 function reasons({ report }: BatchData, frame: ProjectFrame): Html {
@@ -227,26 +196,4 @@ function deviations({ report: { checked } }: BatchData, frame: ProjectFrame): Ht
   )
   const count = `${formatCount(checked.differing)} of ${formatCount(checked.rows)}`
   return section(`${count} checked rows did something else`, content)
-}
-
-type LiveReport = Pick<BatchReport, 'batch' | 'estimate'>
-type Zone = { readonly timeZone: string; readonly now: number }
-
-/** What changes on the page while it is sent: `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
-export function batchLive({ batch, estimate }: LiveReport, { timeZone, now }: Zone) {
-  const { draft = 0, queued = 0, sending = 0, ...others } = batch.counts
-  const settled = Object.values(others).reduce((sum, count) => sum + count, 0)
-  const left = queued + sending
-  const clock = new Date(now + estimate.takesMs).toLocaleTimeString('sv-SE', {
-    ...{ timeZone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' },
-  })
-  const forecast = estimate.worker ? `, in about ${spanText(estimate.takesMs)}, at ${clock}` : ''
-  const toGo = left === 0 || batch.state !== 'sending' ? '' : ` · ${formatCount(left)} to go${forecast}`
-  return { settled, progress: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
-}
-
-/** If this changes, the page is to be loaded anew. */
-export function batchShape({ batch, estimate }: LiveReport): string {
-  const { state, stoppedAt, counts } = batch
-  return [batchWords[state].word, stoppedAt, counts.draft, (counts.uncertain ?? 0) > 0, estimate.restsUntil].join()
 }

@@ -8,6 +8,7 @@ import type { DecisionName, Operation, RevertReport, SelectionMismatch } from '.
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
+import { showNow } from '../batch-state.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'
 import {
   type DecisionTarget,
@@ -49,8 +50,9 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   const { count, digest } = named
   const back = backTo(frame, target)
   const title = `${decisions[decision].title} ${pluralize(count, 'write-back')}`
-  if (count === 0) {
-    const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p><p><a class="button" href="${back}">Back</a></p>`
+  if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
+    const now = await showNow(request.outbox, warehouse, project, { id: batch, frame })
+    const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p>${now}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
   const fields = hiddenFields({
@@ -126,8 +128,21 @@ function entryTable(entries: Selection['entries'], frame: ProjectFrame): Html {
   )
 }
 
+/** `to`: where it is shown. `asItIs`: what can be decided about it now. */
+type Answer = { readonly to: string; readonly asItIs: Html }
+
+/** In place of a decision that cannot be made as things are. */
+export function unchangedPage(why: string, { to, asItIs }: Answer): Page {
+  const content = html`<p class="problem">${why}</p>${asItIs}<p><a class="button" href="${to}">Show it</a></p>`
+  return { title: 'Nothing was changed', section: 'Write-backs', content }
+}
+
 /** In place of a decision whose rows have changed since they were shown: what differs, and where to look again. */
-export function movedPage({ now, counts, steps }: SelectionMismatch, back: string, frame: ProjectFrame): Page {
+export function movedPage(
+  { now, counts, steps }: SelectionMismatch,
+  { to, asItIs }: Answer,
+  frame: ProjectFrame,
+): Page {
   const latest = table(
     'The latest steps of these write-backs, the newest first',
     ['When', 'Write-back', 'Step', 'Who', 'Why'],
@@ -142,23 +157,31 @@ export function movedPage({ now, counts, steps }: SelectionMismatch, back: strin
   )
   const content = html`<p class="problem">Nothing was changed: what you were shown is not what is there now.</p>
 <p>Now this is about ${pluralize(now.count, 'write-back')}. All of the selection: ${countsText(counts)}.</p>
-<p><a class="button primary" href="${back}">Look again</a></p>
+<p><a class="button primary" href="${to}">Look again</a></p>
+${asItIs}
 ${section('The latest steps', latest)}`
   return { title: 'This has changed', section: 'Write-backs', content }
 }
 
 /** What a decision did, if it did not do all of what was asked: the rows that stayed, and why. */
-export function resultPage(decision: DecisionName, made: MadeDecision, to: string, frame: ProjectFrame): Page {
-  const { moved, stayed, inFlight, revert } = made
+export function resultPage(
+  decision: DecisionName,
+  { moved, stayed, inFlight, revert }: MadeDecision,
+  { to, asItIs }: Answer,
+  frame: ProjectFrame,
+): Page {
   const stayedTable = table(
     'Rows that stayed as they were',
     ['#Rows', 'Status', 'Why'],
     stayed.map(({ count, status, why }) => [count, statusWords[status].word, foreignText(why)]),
   )
-  const content = html`<p><b>${formatCount(moved)} ${decisions[decision].made}.</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
+  const { label, made } = decisions[decision]
+  const outcome = moved === 0 ? `“${label}” does not apply any more.` : `${formatCount(moved)} ${made}.`
+  const content = html`<p><b>${outcome}</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
+${moved === 0 ? asItIs : nothing}
 ${stayed.length === 0 ? nothing : section('These stayed as they were', stayedTable)}
 ${revert === null || revert.notReverted.length === 0 ? nothing : notReverted(revert, frame)}
-<p><a class="button primary" href="${to}">Show it</a></p>`
+<p><a class="button" href="${to}">Show it</a></p>`
   return { title: moved === 0 ? 'Nothing was changed' : 'Done in part', section: 'Write-backs', content }
 }
 

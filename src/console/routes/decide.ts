@@ -4,12 +4,14 @@ import type { Viewer } from '../../config/people.ts'
 import { decisions, isDecision } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
 import type { DecisionName, NewAuditEvent } from '../../outbox/outbox.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
+import { showNow } from '../batch-state.ts'
 import { addressOf } from '../blocks.ts'
 import { type DecisionSubject, missingRole } from '../core/permissions.ts'
 import { type DecisionTarget, decide, filterOf, type MadeDecision, readSelection, targetOf } from '../decisions.ts'
-import { backTo, movedPage, resultPage, typedOver } from '../pages/decision.ts'
+import { backTo, movedPage, resultPage, typedOver, unchangedPage } from '../pages/decision.ts'
 import type { ConsoleProject } from '../project.ts'
 import { prefix, type Site, valuesOf } from './site.ts'
 
@@ -38,22 +40,28 @@ export function addDecisions(app: FastifyInstance, site: Site): void {
     const back = backTo({ project: project.name }, asked)
     const audit = (count: number) => auditOf(asked, true, count)
     const outcome = await decide(config, reads.reviews, project, { ...asked, by: viewer.name, audit }).catch(refusalOf)
+    const frame = await site.projectFrame(viewer, project)
+    const warehouse = await reads.warehouse()
+    const outbox = createOutbox(warehouse.projectDb(project.projectId))
+    const answer = async (to = back) => ({
+      to,
+      asItIs: await showNow(outbox, warehouse, project, { id: asked.batch, frame }),
+    })
     // What was asked for is not possible as things are: a batch is stopped already, say.
     if (outcome instanceof UserError)
-      return sendProblem(reply, 409, 'Nothing was changed', outcome.message, back, project)
+      return send(reply.code(409), unchangedPage(outcome.message, await answer()), project)
     const isMade = !('outcome' in outcome)
     const { action, subject } = audit(0)
     const event = { event: 'console.decided', person: viewer.name, decision: action, subject, isMade }
     log.info({ ...event, project: project.name })
-    const frame = await site.projectFrame(viewer, project)
     if (!isMade) {
       await store.append(auditOf(asked, false, 0), now())
-      return send(reply.code(409), movedPage(outcome, back, frame), project)
+      return send(reply.code(409), movedPage(outcome, await answer(), frame), project)
     }
     const created = outcome.revert?.batch ?? null
     const to = created === null ? back : addressOf(frame, 'batches', created)
     if (isAsExpected(asked.decision, outcome)) return reply.redirect(to, 303)
-    return send(reply, resultPage(asked.decision, outcome, to, frame), project)
+    return send(reply, resultPage(asked.decision, outcome, await answer(to), frame), project)
   })
 }
 

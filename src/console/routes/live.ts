@@ -8,7 +8,7 @@ import { estimateBatch } from '../../outbox/read-reports.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { errorText } from '../../values/system-error-text.ts'
 import type { Ms } from '../../values/time.ts'
-import { batchLive, batchShape } from '../pages/batch.ts'
+import { type BatchState, batchLive, batchShape, batchTexts, readUndoUntil } from '../batch-state.ts'
 import { liveTexts, overviewShape } from '../pages/overview.ts'
 import { streamLiveTexts } from '../pages/streams.ts'
 import type { ConsoleProject } from '../project.ts'
@@ -80,13 +80,12 @@ async function readMessage({ reads, now, projectFrame }: Site, project: ConsoleP
   const frame = await projectFrame(null, project)
   const texts: Record<string, string> = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
   const shapes: Record<string, string> = { overview: overviewShape(overview, frame, await reads.week(project)) }
-  for (const report of await readProgress(await reads.warehouse(), project)) {
-    const name = `batch ${report.batch.id}`
-    const { settled, progress } = batchLive(report, frame)
-    shapes[name] = batchShape(report)
-    texts[`${name} progress`] = progress
-    texts[`${name} settled`] = String(settled)
-    texts[`${name} counts`] = countsText(report.batch.counts)
+  for (const state of await readBatches(await reads.warehouse(), project)) {
+    const { id, counts } = state.batch
+    const { settled, progress } = batchLive(state, frame)
+    const all = { ...batchTexts(counts), progress, settled: String(settled), counts: countsText(counts) }
+    for (const [name, text] of Object.entries(all)) texts[`batch ${id} ${name}`] = text
+    shapes[`batch ${id}`] = batchShape(state, frame.now)
   }
   return `data: ${JSON.stringify({ texts, shapes })}\n\n`
 }
@@ -94,13 +93,18 @@ async function readMessage({ reads, now, projectFrame }: Site, project: ConsoleP
 const listedBatches = 20
 const watchedBatches = 5
 
-/** Of the newest batches that are under way. */
-async function readProgress(warehouse: Warehouse, project: ConsoleProject) {
+/** The newest ones that have ended or are under way. The page of another one asks for itself from time to time. */
+async function readBatches(warehouse: Warehouse, project: ConsoleProject): Promise<readonly BatchState[]> {
   const outbox = createOutbox(warehouse.projectDb(project.projectId))
-  const moving = (await outbox.listBatches(listedBatches)).filter(({ state }) => state !== 'done')
+  const listed = await outbox.listBatches(listedBatches)
+  const moving = listed.filter(({ state }) => state !== 'done').slice(0, watchedBatches)
   const pace = await readPace(warehouse, project)
-  const read = async (batch: BatchSummary) => ({ batch, estimate: await estimateBatch(outbox, pace, batch) })
-  return Promise.all(moving.slice(0, watchedBatches).map(read))
+  const read = async (batch: BatchSummary) => ({
+    batch,
+    estimate: await estimateBatch(outbox, pace, batch),
+    undoUntil: await readUndoUntil(outbox, warehouse, batch),
+  })
+  return Promise.all(listed.filter((batch) => batch.state === 'done' || moving.includes(batch)).map(read))
 }
 
 /** Who reads slowly misses messages, as each has all numbers; otherwise they would be kept in memory. */

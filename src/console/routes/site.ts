@@ -44,9 +44,10 @@ export type Site = ReturnType<typeof createSite>
 
 /** `assets`: where the style sheet and the scripts are. */
 export function createSite(options: ConsoleOptions, assets: string) {
-  const { projects, config, isReadOnly, now } = options
+  const { projects, config, access, isReadOnly, now } = options
   const frame = async (viewer: Viewer | null, project: ConsoleProject | null): Promise<Frame> => ({
     viewer,
+    people: access.people().map(({ name, role }) => ({ name, role })),
     projects: viewer === null ? [] : (await projects()).map(({ name }) => name),
     project: project?.name ?? null,
     timeZone: project?.timeZone ?? 'UTC',

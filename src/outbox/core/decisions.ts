@@ -54,25 +54,8 @@ type DecisionRecord = {
   readonly selection?: string
 }
 
+/** In the order of their buttons: what cannot wait comes first. */
 const table = {
-  approve: {
-    event: 'approved',
-    isAboutBatch: false,
-    from: ['draft'],
-    to: 'queued',
-    unexpectedlyLeft: 'draft',
-    isOfferedForBatch: ({ approval }) => approval !== null,
-    isOfferedForWriteback: ({ stoppedBy }) => stoppedBy === null,
-    role: 'approver',
-    taken: 'confirmed',
-    isUsual: true,
-    label: 'Approve…',
-    title: 'Approve',
-    made: 'queued',
-    logged: 'approved',
-    audited: 'approved',
-    selection: 'give ids, or --batch, or --all',
-  },
   undo: {
     event: 'approval_undone',
     isAboutBatch: false,
@@ -105,6 +88,24 @@ const table = {
     made: 'back to draft',
     logged: 'stopped',
     audited: 'stopped',
+  },
+  approve: {
+    event: 'approved',
+    isAboutBatch: false,
+    from: ['draft'],
+    to: 'queued',
+    unexpectedlyLeft: 'draft',
+    isOfferedForBatch: ({ approval }) => approval !== null,
+    isOfferedForWriteback: ({ stoppedBy }) => stoppedBy === null,
+    role: 'approver',
+    taken: 'confirmed',
+    isUsual: true,
+    label: 'Approve…',
+    title: 'Approve',
+    made: 'queued',
+    logged: 'approved',
+    audited: 'approved',
+    selection: 'give ids, or --batch, or --all',
   },
   resume: {
     event: 'resumed',

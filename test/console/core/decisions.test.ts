@@ -1,7 +1,12 @@
 /** Who may decide what, and what a batch or a write-back allows: tables of all cases. */
 import { describe, expect, test } from 'vitest'
 import type { Role } from '../../../src/config/people.ts'
-import { missingRole, offeredForBatch, offeredForWriteback } from '../../../src/console/core/permissions.ts'
+import {
+  missingRole,
+  offeredForBatch,
+  offeredForWriteback,
+  withheldForBatch,
+} from '../../../src/console/core/permissions.ts'
 import { matchesReply } from '../../../src/console/pages/writeback.ts'
 import type { BatchReport } from '../../../src/outbox/core/batches.ts'
 import { type DecisionName, decisionNames, decisions } from '../../../src/outbox/core/decisions.ts'
@@ -94,6 +99,22 @@ describe('a batch with', () => {
   test.each(cases)('%s allows', (_, facts, expected) => {
     expect(offered(facts)).toEqual(expected)
   })
+})
+
+test('who may not decide what people come for learns why, and what it takes', () => {
+  const batch = { id: 'b', counts: { draft: 2 }, stoppedAt: null, createdBy: 'ann' } as unknown as BatchReport['batch']
+  const report = { batch, revertible: 0, approval: { digest: 'd', count: 2 } }
+  const withheld = (name: string, role: Role, over: { canDecide?: boolean; approveOwn?: boolean } = {}) =>
+    withheldForBatch(report, null, { viewer: { name, role }, canDecide: true, approveOwn: true, ...over })
+  expect(withheld('bea', 'approver')).toBeNull()
+  expect(withheld('vera', 'viewer')).toEqual({ decision: 'approve', why: 'role', role: 'approver' })
+  expect(withheld('ann', 'operator')).toEqual({ decision: 'approve', why: 'role', role: 'approver' })
+  expect(withheld('ann', 'approver', { approveOwn: false })).toEqual({
+    decision: 'approve',
+    why: 'own',
+    role: 'approver',
+  })
+  expect(withheld('bea', 'approver', { canDecide: false })?.why).toBe('only_shown')
 })
 
 test('a write-back allows what its status allows', () => {

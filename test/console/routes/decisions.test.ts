@@ -54,7 +54,10 @@ describe('a batch', () => {
   test('is imported, approved as it was seen, taken back within the grace, approved, stopped, resumed and cancelled', async () => {
     const batch = await draftBatch(3)
     expect(await countsOf(batch)).toEqual({ draft: 3 })
-    expect(await page(`/batches/${batch}`, 'olga')).not.toContain('Approve')
+    expect(await page(`/batches/${batch}`, 'olga')).not.toContain('Approve…')
+    expect(await page(`/batches/${batch}`, 'olga')).toContain(
+      'It takes the role approver to approve it: <bdi>ann</bdi>. You are signed in as operator.',
+    )
     const approval = await confirm('ann', `decision=approve&batch=${batch}`)
     expect(approval.text).toMatch(
       /3 replies go to customers<\/b> and cannot be taken back[\s\S]*until then you can undo it/,

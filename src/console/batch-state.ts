@@ -1,0 +1,168 @@
+/** How a batch is at this moment, for its page, for the stream of live numbers, and in answer to a decision that came too late. */
+import { readBatch } from '../app/batches.ts'
+import type { Warehouse } from '../app/open.ts'
+import { findOpenGrace } from '../app/outbox.ts'
+import { hasRole } from '../config/people.ts'
+import { decisions } from '../outbox/core/decisions.ts'
+import type { BatchReport, Outbox, StatusCounts } from '../outbox/outbox.ts'
+import { withQuery } from '../values/address.ts'
+import { formatCount, pluralize } from '../values/format.ts'
+import { type Html, html, nothing } from '../values/html.ts'
+import type { Ms } from '../values/time.ts'
+import { addressOf, type Sentence, section, sentences } from './blocks.ts'
+import { offeredForBatch, type Withheld, withheldForBatch } from './core/permissions.ts'
+import type { ProjectFrame } from './layout.ts'
+import type { ConsoleProject } from './project.ts'
+import { ago, by, foreignText, spanText } from './text.ts'
+import { batchWords, countsText, decisionButtons } from './writeback-blocks.ts'
+
+/** `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
+export type BatchState = Pick<BatchReport, 'batch' | 'estimate'> & { readonly undoUntil: string | null }
+
+/** Null: there is no such batch. */
+export async function readBatchReport(outbox: Outbox, warehouse: Warehouse, project: ConsoleProject, id: string) {
+  if ((await outbox.findBatch(id)) === null) return null
+  const report = await readBatch(outbox, warehouse, project, id)
+  return { report, undoUntil: await readUndoUntil(outbox, warehouse, report.batch) }
+}
+
+export async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchState['batch']) {
+  if ((counts.queued ?? 0) === 0) return null
+  const [queued] = await outbox.list({ batch: id, statuses: ['queued'] }, 1)
+  return findOpenGrace(warehouse, queued)
+}
+
+type ReadReport = NonNullable<Awaited<ReturnType<typeof readBatchReport>>>
+export type DecidingOn = ProjectFrame & Pick<ConsoleProject, 'approveOwn'>
+
+export function offeredNow({ report, undoUntil }: ReadReport, frame: DecidingOn) {
+  return offeredForBatch(report, undoUntil, frame)
+}
+
+/** In place of a decision that does not apply any more: how the batch is, and what can be decided instead. */
+export async function showNow(
+  outbox: Outbox,
+  warehouse: Warehouse,
+  project: ConsoleProject,
+  { id, frame }: { readonly id: string | null; readonly frame: ProjectFrame },
+): Promise<Html> {
+  const found = id === null ? null : await readBatchReport(outbox, warehouse, project, id)
+  if (found === null) return nothing
+  const deciding = { ...frame, approveOwn: project.approveOwn }
+  const { batch } = found.report
+  const content = html`<p>${batchWords[batch.state].word}: ${countsText(batch.counts)}</p>
+${sentences(batchSentences(found, deciding), frame)}
+${decisionButtons(offeredNow(found, deciding), { project: frame.project, about: { batch: batch.id } })}`
+  return section('As it is now', content)
+}
+
+export function batchSentences({ report, undoUntil }: ReadReport, frame: DecidingOn): Sentence[] {
+  const { batch, estimate, revertible } = report
+  const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
+  const isStopped = batch.stoppedAt !== null
+  const found: Sentence[] = []
+  const add = (kind: Sentence['kind'], text: Html) => void found.push({ kind, text })
+  if (isStopped)
+    add(
+      'act',
+      html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is sent until a person goes on or cancels it.`,
+    )
+  if (isStopped && draft > 0 && revertible > 0)
+    add(
+      'note',
+      html`“Take back as drafts” concerns the <b>${formatCount(revertible)}</b> that have arrived. What arrives after “Go on” can be taken back then.`,
+    )
+  const hasTime = !frame.isReadOnly && estimate.takesMs > 0
+  const takes = hasTime ? ` Once it is approved it takes about ${spanText(estimate.takesMs)}.` : ''
+  if (!isStopped && draft > 0)
+    add(
+      'act',
+      html`<b>${formatCount(draft)}</b> of ${pluralize(batch.rows, 'row')} ${draft === 1 ? 'waits' : 'wait'} for approval.${takes}`,
+    )
+  if (undoUntil !== null)
+    add(
+      'clock',
+      html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be taken back.`,
+    )
+  if (uncertain > 0) {
+    const to = withQuery(addressOf(frame, 'batches', batch.id), { status: 'uncertain' })
+    const text = html`<b>${formatCount(uncertain)}</b> may or may not have arrived. A person has to decide.`
+    found.push({ kind: 'act', text, link: { to, label: 'Uncertain' } })
+  }
+  if (estimate.restsUntil !== null && undoUntil === null)
+    add(
+      'wrong',
+      html`Rests until ${timeWithSeconds(estimate.restsUntil, frame)}: ${foreignText(estimate.restsBecause)}`,
+    )
+  if (queued > 0 && !estimate.worker && !frame.isReadOnly)
+    add('act', html`No worker runs, so nothing of it is sent. <code>deskmirror start</code> sends it.`)
+  const withheld = withheldForBatch(report, undoUntil, frame)
+  if (withheld !== null) add('note', withheldText(withheld, frame))
+  return found
+}
+
+const namesShown = 5
+
+/** Why a person who may look at it has no button, and who has one. */
+function withheldText({ decision, why, role }: Withheld, { people, viewer }: ProjectFrame): Html {
+  const may = `${decisions[decision].title.toLowerCase()} it`
+  if (why === 'only_shown') return html`Nobody can ${may} here: this console only shows what the warehouse has.`
+  const others = people.filter((person) => hasRole(person.role, role) && person.name !== viewer?.name)
+  const names = others.slice(0, namesShown).map(({ name }, n) => html`${n === 0 ? ': ' : ', '}${foreignText(name)}`)
+  const more = others.length > namesShown ? `, and ${formatCount(others.length - namesShown)} more` : ''
+  if (why === 'own') return html`You queued it, so another ${role} has to ${may}${names}${more}.`
+  return html`It takes the role ${role} to ${may}${names}${more}. You are signed in as ${viewer?.role ?? ''}.`
+}
+
+export function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
+  const text = new Date(at).toLocaleTimeString('sv-SE', { timeZone, hourCycle: 'h23' })
+  return html`<time datetime="${at}" title="${at}">${text}</time>`
+}
+
+type Zone = { readonly timeZone: string; readonly now: number }
+
+/** What changes on the page while it is sent: `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
+export function batchLive({ batch, estimate }: Pick<BatchState, 'batch' | 'estimate'>, { timeZone, now }: Zone) {
+  const { draft = 0, queued = 0, sending = 0, ...others } = batch.counts
+  const settled = Object.values(others).reduce((sum, count) => sum + count, 0)
+  const left = queued + sending
+  const clock = new Date(now + estimate.takesMs).toLocaleTimeString('sv-SE', {
+    ...{ timeZone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' },
+  })
+  const forecast = estimate.worker ? `, in about ${spanText(estimate.takesMs)}, at ${clock}` : ''
+  const toGo = left === 0 || batch.state !== 'sending' ? '' : ` · ${formatCount(left)} to go${forecast}`
+  return { settled, progress: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
+}
+
+/** Numbers of rows, by status, and those that have not left. */
+export function batchTexts(counts: StatusCounts): Readonly<Record<string, string>> {
+  const open = (counts.draft ?? 0) + (counts.queued ?? 0)
+  return Object.fromEntries(Object.entries({ open, ...counts }).map(([name, count]) => [name, formatCount(count)]))
+}
+
+/** What is said of times that pass, such as `4 min ago`, is at most this old. */
+const saidForMs: Ms = 60_000
+
+/**
+ * If this changes, the page says or offers something else: all that its sentences and buttons follow from. The numbers of
+ * rows that are queued, in flight or arrived change all the time, and are live texts; that there are any counts here.
+ */
+export function batchShape({ batch, estimate, undoUntil }: BatchState, now: number): string {
+  const { queued = 0, sending = 0, succeeded = 0, ...counts } = batch.counts
+  const { state, stoppedAt, approvedAt } = batch
+  const present = [queued, sending, succeeded].map((count) => count > 0)
+  const { restsUntil, restsBecause, worker } = estimate
+  const minute = Math.floor(now / saidForMs)
+  return JSON.stringify([
+    minute,
+    state,
+    stoppedAt,
+    approvedAt,
+    undoUntil,
+    present,
+    counts,
+    restsUntil,
+    restsBecause,
+    worker,
+  ])
+}
