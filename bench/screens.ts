@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openWarehouse, type Warehouse } from '../src/app/open.ts'
 import { defaultConfig, defaultProject } from '../src/config/config.ts'
+import { periodTableNames } from '../src/console/pages/period-tables.ts'
 import { openConsoleReads } from '../src/console/reads.ts'
 import { consolePlugin } from '../src/console/routes/routes.ts'
 import { createAttempts } from '../src/http/auth.ts'
@@ -65,6 +66,9 @@ const screens: Readonly<Record<string, string>> = {
   conversation: `${root}/conversations/${conversation}`,
   visitor: `${root}/visitors/${visitor}`,
   charts: `${root}/charts`,
+  report: `${root}/report`,
+  ...Object.fromEntries(periodTableNames.map((name) => [name, `${root}/${name}?from=2026-08-01&to=2026-11-27`])),
+  counted: `${root}/conversations?of=ai`,
   streams: `${root}/streams`,
   stream: `${root}/streams/messages`,
   budget: `${root}/budget`,

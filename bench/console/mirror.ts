@@ -31,7 +31,7 @@ export async function fillMirror(url: string, conversations: number): Promise<vo
 
 function* withFewerMessages(batches: Iterable<TableBatch>): Generator<TableBatch> {
   for (const batch of batches) {
-    if (batch.table !== 'messages') yield batch
+    if (batch.table !== 'message_rows') yield batch
     else {
       const conversation = batch.columns.indexOf('conversation_id')
       const seen = new Map<unknown, number>()

@@ -10,6 +10,9 @@ import { benchProject } from '../analytics/synthetic-project.ts'
 import { median, printFigure } from '../figures.ts'
 
 const repetitions = 7
+/** Of the mirror's two years. */
+const month = 'from=2025-12-01&to=2025-12-28'
+const year = 'from=2025-01-01&to=2025-12-31'
 const log = createLog({ level: 'error', pretty: true, secrets: [], write: (line) => void process.stderr.write(line) })
 
 export async function measurePages(databaseUrl: string): Promise<void> {
@@ -34,6 +37,8 @@ export async function measurePages(databaseUrl: string): Promise<void> {
       `/visitors/${visitor}`,
     ],
     ...['/streams', '/budget', '/runs', '/schema', '/service', '/charts?over=90+days'],
+    ...['agents', 'targets', 'ai', 'hours', 'calls', 'rollups', 'report'].map((name) => `/${name}?${month}`),
+    ...[`/hours?${year}`, `/conversations?of=targets&count=missed&${month}`, `/conversations?of=agents&${year}`],
     ...['/writebacks', '/writebacks?status=succeeded', '/batches/drafts', '/batches/many-drafts', '/batches/batch-1'],
     ...[`/writebacks/${writeback}`, '/confirm?decision=approve&batch=many-drafts'],
   ]

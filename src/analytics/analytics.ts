@@ -9,6 +9,16 @@ export { reportPage } from './report/report-page.ts'
 export { buildWeek, type Week, type WeekNumbers } from './report/week.ts'
 export { countPendingConversations, isDerived } from './sql/facts-state.ts'
 export { type GrantReport, grantToAnalyst } from './sql/grant.ts'
+export {
+  conversationsOf,
+  type FactFilter,
+  type PeriodData,
+  type PeriodFilter,
+  type PeriodRow,
+  type PeriodValue,
+  readAgentNames,
+  readPeriodTable,
+} from './sql/period-tables.ts'
 export { createProjectFacts, type FactsOptions } from './sql/project-facts.ts'
 export { readReportData } from './sql/report-data.ts'
 export { lastMessageAt, removeSearchEntries } from './sql/search-index.ts'
@@ -17,3 +27,4 @@ export { describeDifference, serviceDifference, waitingNow } from './sql/waiting
 export { readWeekData } from './sql/week-data.ts'
 export { analyticsViews } from './views/all-views.ts'
 export type { AnalyticsView } from './views/analytics-view.ts'
+export { type PeriodTable, type PeriodTableName, periodTables } from './views/period-tables.ts'

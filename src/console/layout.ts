@@ -1,6 +1,6 @@
 /** What surrounds every page of the console: its head, banner and navigation. */
 import { hasRole, type Viewer } from '../config/people.ts'
-import { path } from '../values/address.ts'
+import { path, withQuery } from '../values/address.ts'
 import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { EpochMs } from '../values/time.ts'
@@ -13,6 +13,8 @@ export type Page = {
   readonly content: Html
   /** Its numbers change while it is open: the stream of the project has them. */
   readonly isLive?: boolean
+  /** Of its address: the period and the agent, which the other pages about a period get. */
+  readonly kept?: Readonly<Record<string, string | null>>
 }
 
 /** What every page knows beside its own data. */
@@ -49,7 +51,16 @@ const navigationGroups = {
     ['Waiting', '/waiting', 'w'],
     ['Write-backs', '/writebacks', 'b'],
     ['Search', '/search', 'c'],
+  ],
+  Numbers: [
     ['Charts', '/charts', 'h'],
+    ['Report', '/report', 'e'],
+    ['Agents', '/agents', 'a'],
+    ['Targets', '/targets', 't'],
+    ['AI', '/ai', 'i'],
+    ['Hours', '/hours', 'd'],
+    ['Calls', '/calls', 'f'],
+    ['Rollups', '/rollups', 'n'],
   ],
   Data: [
     ['Streams', '/streams', 's'],
@@ -121,12 +132,13 @@ function projectSwitch({ projects, project }: Frame): Html {
 type NavigationItem = readonly [name: string, to: string, key: string]
 
 /** The items that this person has here, by the titles of their groups. */
-function navigationOf({
-  project,
-  viewer,
-}: Frame): readonly (readonly [title: string, items: readonly NavigationItem[]])[] {
+function navigationOf(
+  { kept = {} }: Page,
+  { project, viewer }: Frame,
+): readonly (readonly [title: string, items: readonly NavigationItem[]])[] {
   const ofProject = Object.entries(navigationGroups).map(([title, items]) => {
-    const within = (to: string) => path`/console/p/${project ?? ''}` + to
+    const query = title === 'Numbers' ? kept : {}
+    const within = (to: string) => withQuery(path`/console/p/${project ?? ''}` + to, query)
     return [title, items.map(([name, to, key]) => [name, within(to), key] as const)] as const
   })
   const log = ['Audit log', '/console/log', 'l'] as const
@@ -136,7 +148,7 @@ function navigationOf({
 }
 
 function navigation(page: Page, frame: Frame, isLive: boolean): Html {
-  const groups = navigationOf(frame)
+  const groups = navigationOf(page, frame)
   const linkOf = ([name, to, key]: NavigationItem) =>
     html`<li><a href="${to}" ${attribute('data-key', key)} ${attribute('aria-current', page.section === name ? 'page' : null)}>${name}</a></li>`
   const pause = html`<button type="button" ${attribute('data-live-pause', true)} ${attribute('hidden', true)}>Pause live numbers</button>`

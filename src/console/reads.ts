@@ -1,7 +1,12 @@
 /** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
 
 import type { StreamName } from '../../schema/stream-specs.ts'
+import type { DateRange, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
+import { chooseReportPeriod } from '../analytics/core/report-period.ts'
+import { buildReport } from '../analytics/report/report.ts'
 import { buildWeek } from '../analytics/report/week.ts'
+import { readAgentNames, readPeriodTable } from '../analytics/sql/period-tables.ts'
+import { readReportData } from '../analytics/sql/report-data.ts'
 import { readWeekData } from '../analytics/sql/week-data.ts'
 import { openWarehouse, type Warehouse } from '../app/open.ts'
 import type { DatabaseAddress } from '../app/with-warehouse.ts'
@@ -34,6 +39,8 @@ const daysWaitMs: Ms = 1500
 const overviewHoldsMs: Ms = 1000
 const minuteMs: Ms = 60_000
 
+type PeriodRequest = { readonly project: ConsoleProject; readonly name: PeriodTableName; readonly period: PeriodFilter }
+type RangeRequest = { readonly project: ConsoleProject; readonly range: DateRange }
 type DaysRequest = { readonly project: ConsoleProject; readonly from: string }
 
 export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
@@ -61,6 +68,30 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       return { numbers: data && buildWeek(data) }
     },
   })
+  const periodTables = rememberResults({
+    ...{ maxAgeMs: countsHoldMs, now },
+    read: async ({ project, name, period }: PeriodRequest) => readPeriodTable(await longDb(project), name, period),
+  })
+  const agentNames = rememberResults({
+    ...{ maxAgeMs: daysHoldMs, now },
+    read: async ({ project, range }: RangeRequest) => readAgentNames(await longDb(project), range),
+  })
+  /** `report` null: no facts have been derived yet. */
+  const reports = rememberResults({
+    ...{ maxAgeMs: countsHoldMs, now },
+    read: async ({ project, range }: { project: ConsoleProject; range: Partial<DateRange> }) => {
+      const { db, kind } = await longDb(project)
+      const choose = (...days: [string, string]) => chooseReportPeriod(range, ...days)
+      const data = await readReportData(db, kind, project.projectId, now(), choose)
+      return { report: data && buildReport(project.name, data, now()) }
+    },
+  })
+  const periodKey = ({ projectId }: ConsoleProject, ...parts: readonly unknown[]) =>
+    JSON.stringify([projectId, ...parts])
+  const periodTableOf = (project: ConsoleProject, name: PeriodTableName, { from, to, agent }: PeriodFilter) => {
+    const period = { from, to, agent }
+    return [periodKey(project, name, period), { project, name, period }] as const
+  }
   /** `schedule`: like `every 5 min`; null = not known. `rows` null: not counted yet. */
   const readStreamRows = async (project: ConsoleProject) => {
     // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
@@ -95,6 +126,16 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     /** From that local date on; null: they are still being counted. */
     days: (project: ConsoleProject, from: string) =>
       days.soon(`${project.projectId} ${from}`, { project, from }, daysWaitMs),
+    periodTable: (...of: Parameters<typeof periodTableOf>) => periodTables.get(...periodTableOf(...of)),
+    /** Null: it is still being counted. */
+    periodTableSoon: (...of: Parameters<typeof periodTableOf>) =>
+      periodTables.soon(...periodTableOf(...of), countsWaitMs),
+    /** Of those who wrote in the period; null: not known yet. */
+    agentNames: (project: ConsoleProject, { from, to }: DateRange) =>
+      agentNames.soon(periodKey(project, from, to), { project, range: { from, to } }, countsWaitMs),
+    /** Without dates, of the last week that is over; null: it is still being counted. */
+    report: (project: ConsoleProject, range: Partial<DateRange>) =>
+      reports.soon(periodKey(project, range), { project, range }, countsWaitMs),
     reviews: createReviews(async (project) => {
       const { db, kind, projectDb } = await long.warehouse()
       return { outbox: createOutbox(projectDb(project)), at: (await readClock(db, kind))() }

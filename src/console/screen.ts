@@ -26,13 +26,16 @@ export type ScreenRequest = {
   readonly signal: AbortSignal
 }
 
+/** In place of a page. */
+export type FileAnswer = { readonly file: Readonly<Record<'name' | 'type', string>> & { readonly content: Uint8Array } }
+
 /** `show` returns null if there is no such thing, or the address of another page. */
 export type Screen = {
   readonly path: string
   readonly role: Role
   /** It leads to a decision: there is no such page where nothing can be decided. */
   readonly isDecision?: true
-  readonly show: (request: ScreenRequest) => Promise<Page | { readonly redirect: string } | null>
+  readonly show: (request: ScreenRequest) => Promise<Page | FileAnswer | { readonly redirect: string } | null>
 }
 
 /** A number of digits, such as the place where a list goes on; null if the address has another text there. */

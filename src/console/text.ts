@@ -1,10 +1,11 @@
 /** Texts that other people wrote, each isolated so that its direction cannot turn the text around it; times and ages. */
 
 import { isFound } from '../analytics/core/search-words.ts'
+import { localDateAt } from '../values/days.ts'
 import { formatCount, formatSeconds } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import { codeOf, splitInvisible } from '../values/invisible.ts'
-import type { EpochMs, Ms } from '../values/time.ts'
+import type { EpochMs, LocalDate, Ms } from '../values/time.ts'
 
 /** Of any origin; null or empty: a dash. */
 export function foreignText(text: string | null): Html {
@@ -66,6 +67,11 @@ export function formatTime(at: EpochMs, timeZone: string): string {
 }
 
 type Zone = { readonly timeZone: string }
+
+/** The local day that it is now. */
+export function todayOf({ now, timeZone }: Zone & { readonly now: EpochMs }): LocalDate {
+  return localDateAt(Math.floor(now / 1000), timeZone)
+}
 
 /** UTC is in the title. Null: a dash. */
 export function timeOf(at: string | null, { timeZone }: Zone): Html {

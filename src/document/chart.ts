@@ -6,7 +6,13 @@ import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { EpochMs, Ms, Seconds } from '../values/time.ts'
 import { table } from './table.ts'
 
-type Series = { readonly name: string; readonly style: string; readonly values: readonly (number | null)[] }
+type Series = {
+  readonly name: string
+  readonly style: string
+  readonly values: readonly (number | null)[]
+  /** Where each bar leads; null = nowhere. For the mouse: the table has the same links for the keyboard. */
+  readonly links?: readonly (string | null)[]
+}
 
 export type TimeChart = {
   /** Unique in the page. */
@@ -51,14 +57,28 @@ type Scales = ReturnType<typeof scalesOf>
 
 export function timeChart(chart: TimeChart): Html {
   const { title, times, series } = chart
-  const textOf = (value: number | null = null) => (value === null ? '–' : formatValue(chart, value))
+  const cellOf = ({ values, links }: Series, index: number) => {
+    const value = values[index] ?? null
+    const text = value === null ? '–' : formatValue(chart, value)
+    return linked(text, value === 0 ? null : links?.[index])
+  }
   const numbers = table({
     caption: title,
     columns: [{ title: 'Time' }, ...series.map(({ name }) => ({ title: name, isNumber: true }))],
-    rows: times.map((at, index) => [timeText(chart, at), ...series.map(({ values }) => textOf(values[index]))]),
+    rows: times.map((at, index) => [timeText(chart, at), ...series.map((one) => cellOf(one, index))]),
     empty: 'There are no numbers yet.',
   })
   return figure(title, drawTimeChart(chart), numbers)
+}
+
+function linked(content: string, link: string | null = null): Html | string {
+  return link === null ? content : html`<a href="${link}">${content}</a>`
+}
+
+/** Left out of the order of Tab: a chart may have hundreds, and a table beside it has the same ones. */
+function linkedShape(shape: Html, label: string, link: string | null = null): Html {
+  if (link === null) return shape
+  return html`<a href="${link}" ${attribute('tabindex', -1)} aria-label="${label}">${shape}</a>`
 }
 
 function formatValue({ unit }: TimeChart, value: number): string {
@@ -69,10 +89,11 @@ function timeText({ formatTime, unfinishedFrom = Number.POSITIVE_INFINITY }: Tim
   return at < unfinishedFrom ? formatTime(at) : `${formatTime(at)} (so far)`
 }
 
-/** A chart, with its numbers for those who want them. */
-export function figure(title: string, svg: Html, numbers: Html, caption: Html = nothing): Html {
+/** A chart, with its numbers for those who want them; null: the page has them already. */
+export function figure(title: string, svg: Html, numbers: Html | null, caption: Html = nothing): Html {
+  const below = html`<details><summary>As a table</summary><div class="scroll">${numbers}</div></details>`
   return html`<figure>${caption}<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${title}, chart">${svg}</div>
-<details><summary>As a table</summary><div class="scroll">${numbers}</div></details></figure>`
+${numbers === null ? nothing : below}</figure>`
 }
 
 export function drawTimeChart(chart: TimeChart): Html {
@@ -87,13 +108,14 @@ export function drawTimeChart(chart: TimeChart): Html {
 ${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}
 ${marks.map(({ at, label }) => html`<circle class="mark" cx="${round(scales.x(at))}" cy="${plot.bottom + 5}" r="2.5"><title>${label}</title></circle>`)}
 ${limit === null ? nothing : limitLine(limit, scales)}`
-  return svgOf({ ...chart, description }, size.height, content)
+  const hasLinks = series.some(({ links }) => links !== undefined)
+  return svgOf({ ...chart, description, hasLinks }, size.height, content)
 }
 
-type Texts = { readonly id: string; readonly title: string; readonly description: string }
+type Texts = { readonly id: string; readonly title: string; readonly description: string; readonly hasLinks?: boolean }
 
-function svgOf({ id, title, description }: Texts, height: number, content: Html): Html {
-  return html`<svg class="chart" role="img" aria-labelledby="${id}-title" viewBox="0 0 ${size.width} ${height}">
+function svgOf({ id, title, description, hasLinks = false }: Texts, height: number, content: Html): Html {
+  return html`<svg class="chart" role="${hasLinks ? 'group' : 'img'}" aria-labelledby="${id}-title" viewBox="0 0 ${size.width} ${height}">
 <title id="${id}-title">${title}: ${description}</title>
 ${content}</svg>`
 }
@@ -136,7 +158,7 @@ function axes(chart: TimeChart, { x, y, yTicks }: Scales): Html[] {
     ),
     html`<text x="4" y="12">${chart.unit ?? 'duration'}</text><text x="4" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
     ...xTicks
-      .filter((at) => labelAt(at) < plot.right - 12)
+      .filter((at) => labelAt(at) < plot.right - 12 && (chart.labels !== undefined || labelAt(at) > plot.left + 16))
       .map(
         (at) => html`<text class="middle" x="${round(labelAt(at))}" y="${plot.bottom + 24}">${formatTime(at)}</text>`,
       ),
@@ -151,12 +173,11 @@ function bars(chart: TimeChart, { x, y }: Scales): Html[] {
   return layers.flatMap((layer, n) =>
     layer.flatMap(([low, high], index) => {
       if (high <= low) return []
-      const { name, style } = series[n] ?? { name: '', style: '' }
+      const { name, style, links } = series[n] ?? { name: '', style: '' }
       const at = times[index] ?? 0
       const label = `${timeText(chart, at)} · ${name} ${formatValue(chart, high - low)}`
-      return [
-        html`<rect class="${style}" x="${round(x(at))}" y="${round(y(high))}" width="${round(width)}" height="${round(y(low) - y(high))}"><title>${label}</title></rect>`,
-      ]
+      const bar = html`<rect class="${style}" x="${round(x(at))}" y="${round(y(high))}" width="${round(width)}" height="${round(y(low) - y(high))}"><title>${label}</title></rect>`
+      return [linkedShape(bar, label, links?.[index])]
     }),
   )
 }
@@ -212,7 +233,10 @@ export type HeatMap = {
   readonly rows: readonly string[]
   readonly columns: readonly string[]
   readonly columnUnit: string
-  readonly values: readonly (readonly number[])[]
+  /** Null: not known. */
+  readonly values: readonly (readonly (number | null)[])[]
+  /** Where the cells lead; null = nowhere. */
+  readonly links?: readonly (readonly (string | null)[])[]
 }
 
 const shortFormat = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 2 })
@@ -222,8 +246,8 @@ function formatShort(value: number): string {
   return value < 1000 ? formatCount(value) : shortFormat.format(value)
 }
 
-export function drawHeatMap({ rows, columns, columnUnit, values, ...texts }: HeatMap & Texts): Html {
-  const most = Math.max(1, ...values.flat())
+export function drawHeatMap({ rows, columns, columnUnit, values, links, ...texts }: HeatMap & Texts): Html {
+  const most = Math.max(1, ...values.flat().map((value) => value ?? 0))
   // Even the fullest cell lets its number be read.
   const opacityOf = (value: number) => Math.round((0.04 + 0.56 * (value / most)) * 100) / 100
   const x = (index: number) => round(plot.left + index * cell.width)
@@ -235,13 +259,14 @@ export function drawHeatMap({ rows, columns, columnUnit, values, ...texts }: Hea
     ),
     ...rows.flatMap((name, row) => [
       html`<text class="end" x="${plot.left - 6}" y="${y(row) + 14}">${name}</text>`,
-      ...(values[row] ?? []).flatMap((value, column) => [
-        html`<rect class="cell" x="${x(column)}" y="${y(row)}" width="${cell.width - 1}" height="${cell.height - 1}" fill-opacity="${opacityOf(value)}"><title>${name} ${columns[column] ?? ''}: ${formatCount(value)}</title></rect>`,
-        value === 0
-          ? nothing
-          : html`<text class="middle" x="${round(x(column) + cell.width / 2)}" y="${y(row) + 14}">${formatShort(value)}</text>`,
-      ]),
+      ...(values[row] ?? []).map((value, column) => {
+        const label = `${name} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
+        const number = value === 0 || value === null ? '' : formatShort(value)
+        const shape = html`<rect class="cell" x="${x(column)}" y="${y(row)}" width="${cell.width - 1}" height="${cell.height - 1}" fill-opacity="${opacityOf(value ?? 0)}"><title>${label}</title></rect>
+<text class="middle" x="${round(x(column) + cell.width / 2)}" y="${y(row) + 14}">${number}</text>`
+        return linkedShape(shape, label, value === 0 ? null : links?.[row]?.[column])
+      }),
     ]),
   ]
-  return svgOf(texts, cell.top + rows.length * cell.height + 6, html`${cells}`)
+  return svgOf({ ...texts, hasLinks: links !== undefined }, cell.top + rows.length * cell.height + 6, html`${cells}`)
 }

@@ -3,7 +3,7 @@ import { toPrintable } from '../values/format.ts'
 import { type Html, html } from '../values/html.ts'
 import { drawHeatMap, drawTimeChart, figure, type HeatMap } from './chart.ts'
 import { documentFoot, documentHead } from './document-frame.ts'
-import { type Column, table } from './table.ts'
+import { type Column, type TableLayout, table } from './table.ts'
 
 export type Page = { readonly title: string; readonly parts: readonly PagePart[] }
 
@@ -63,38 +63,43 @@ export function renderHtml({ title, parts }: Page): string {
   return html`${documentHead(title)}${parts.map(renderPart)}`.html + documentFoot
 }
 
-function renderPart({ title, notes, sections }: PagePart, index: number): Html {
+function renderPart(part: PagePart, index: number): Html {
   return html`<article>
-<h1>${title}</h1>
-${notes.map((note) => html`<p class="notes">${note}</p>\n`)}${sections.map((section, n) => renderSection(section, `chart-${index}-${n}`))}</article>
+<h1>${part.title}</h1>
+${renderSections(part, 'lines', `chart-${index}`)}</article>
 `
 }
 
-function renderSection({ title, blocks }: Section, id: string): Html {
+/** What is below the title. `id`: unique in the page. */
+export function renderSections({ notes, sections }: PagePart, layout: TableLayout, id = 'chart'): Html {
+  return html`${notes.map((note) => html`<p class="notes">${note}</p>\n`)}${sections.map((section, n) => renderSection(section, layout, `${id}-${n}`))}`
+}
+
+function renderSection({ title, blocks }: Section, layout: TableLayout, id: string): Html {
   return html`<section>
 <h2>${title}</h2>
-${blocks.map((block, index) => renderBlock(block, `${id}-${index}`))}</section>
+${blocks.map((block, index) => renderBlock(block, layout, `${id}-${index}`))}</section>
 `
 }
 
-function renderBlock(block: Block, id: string): Html {
+function renderBlock(block: Block, layout: TableLayout, id: string): Html {
   switch (block.kind) {
     case 'text':
       return html`<p>${block.text}</p>\n`
     case 'list':
       return html`<ul>${block.items.map((item) => html`<li>${item}</li>`)}</ul>\n`
     case 'table':
-      return html`<div class="scroll">${tableOf(block.table)}</div>\n`
+      return html`<div class="scroll">${tableOf(block.table, layout)}</div>\n`
     case 'chart': {
       const caption = html`<figcaption>${block.chart.title}</figcaption>\n`
-      return html`${figure(block.chart.title, renderChart(block.chart, id), tableOf(block.table), caption)}\n`
+      return html`${figure(block.chart.title, renderChart(block.chart, id), tableOf(block.table, layout), caption)}\n`
     }
   }
 }
 
 /** Foreign texts, each isolated so that its direction cannot turn what stands around it. */
-function tableOf({ rows, ...rest }: Table): Html {
-  return table({ ...rest, rows: rows.map((row) => row.map((cell) => html`<bdi>${cell}</bdi>`)) }, 'lines')
+function tableOf({ rows, ...rest }: Table, layout: TableLayout): Html {
+  return table({ ...rest, rows: rows.map((row) => row.map((cell) => html`<bdi>${cell}</bdi>`)) }, layout)
 }
 
 const maxLabels = 9

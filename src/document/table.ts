@@ -1,7 +1,14 @@
 /** The tables of all pages: lines in a document, and in the console cards on a phone, whose cells name their columns. */
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 
-export type Column = { readonly title: string; readonly isNumber?: boolean }
+export type Column = {
+  readonly title: string
+  readonly isNumber?: boolean
+  /** Where a click on the title leads, which sorts the rows by it, and how they are sorted now. */
+  readonly sort?: { readonly to: string; readonly order: 'ascending' | 'descending' | 'none' }
+  /** What it is, in a sentence. */
+  readonly note?: string
+}
 export type Cell = Html | string | number
 
 type Table = {
@@ -14,7 +21,7 @@ type Table = {
 }
 
 /** `lines`: the first cell names its row. `cards`: the roles are written out because a phone takes them from the elements. */
-type TableLayout = 'lines' | 'cards'
+export type TableLayout = 'lines' | 'cards'
 
 export function table({ caption, columns, rows, empty }: Table, layout: TableLayout = 'cards'): Html {
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
@@ -26,9 +33,11 @@ export function table({ caption, columns, rows, empty }: Table, layout: TableLay
 
 export function tableHeader(columns: readonly Column[], layout: TableLayout): Html {
   const role = layout === 'cards' ? 'columnheader' : null
-  const heads = columns.map(
-    (column) => html`<th scope="col" ${attribute('role', role)} ${kindOf(column)}>${column.title}</th>`,
-  )
+  const heads = columns.map((column) => {
+    const { title, sort, note = null } = column
+    const [order, content] = sort === undefined ? [null, title] : [sort.order, html`<a href="${sort.to}">${title}</a>`]
+    return html`<th scope="col" ${attribute('role', role)} ${kindOf(column)} ${attribute('aria-sort', order)} ${attribute('title', note)}>${content}</th>`
+  })
   return html`<tr ${attribute('role', layout === 'cards' ? 'row' : null)}>${heads}</tr>`
 }
 

@@ -2,6 +2,7 @@
 import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
 import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
+import { periodTableNames } from '../../src/console/pages/period-tables.ts'
 import { createAuditLog } from '../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { createBudgetHistory } from '../../src/service/sql/request-counts.ts'
@@ -116,6 +117,8 @@ export const screens: readonly string[] = [
     `${main}/runs/r1`,
     `${main}/schema`,
   ],
+  ...[`${main}/report`, `${main}/conversations?of=ai&from=2020-01-01&to=2020-12-31`],
+  ...periodTableNames.map((name) => `${main}/${name}?from=2026-01-01&to=2026-01-31`),
   ...[`${main}/service`, '/console/projects', '/console/log'],
   ...[`${main}/writebacks`, `${main}/writebacks?status=uncertain`, `${main}/batches/b1`, `${main}/import`],
   ...[`${main}/batches/b1?status=failed`, `${main}/confirm?decision=approve&batch=b1`],

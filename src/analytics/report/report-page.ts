@@ -3,6 +3,7 @@
 import { columns, type Page, type PagePart, type Section, section } from '../../document/page.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import type { ProjectName } from '../../values/project.ts'
+import { periodTables } from '../views/period-tables.ts'
 import { type ChangeLine, changeCells, changeTable, formatChange, formatValue } from './change.ts'
 import type { Report } from './report.ts'
 import { backlogSection, volumeSection } from './volume-sections.ts'
@@ -111,10 +112,17 @@ function aiSection({ ai }: Report): Section {
 const maxAgents = 20
 
 function agentsSection({ agents }: Report): Section {
-  if (agents.length === 0) return section('Agents', 'No human wrote in this period.')
+  const { title, empty, columns: titles } = periodTables.agents
+  if (agents.length === 0) return section(title, empty)
   const table = {
     caption: 'Agents by the name on their messages',
-    columns: columns(['Name'], ['Messages', 'Change', 'Conversations', 'Answers', 'Median wait', '90 % within']),
+    columns: columns(
+      [titles.agent_name],
+      [
+        ...[titles.messages, 'Change', titles.conversations, titles.answers],
+        ...[titles.answer_median_seconds, titles.answer_p90_seconds],
+      ],
+    ),
     rows: agents
       .slice(0, maxAgents)
       .map(({ name, messages, conversations, answers, medianSeconds, p90Seconds }) => [
@@ -126,7 +134,7 @@ function agentsSection({ agents }: Report): Section {
       ]),
   }
   const more = agents.length - maxAgents
-  return section('Agents', table, ...(more > 0 ? [`And ${pluralize(more, 'more agent')}.`] : []))
+  return section(title, table, ...(more > 0 ? [`And ${pluralize(more, 'more agent')}.`] : []))
 }
 
 function callsSection({ calls }: Report): Section {
@@ -143,12 +151,12 @@ function callsSection({ calls }: Report): Section {
 }
 
 function targetsSection({ targets }: Report): Section {
-  const none = 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.'
-  if (targets.length === 0) return section('Targets', none)
-  const counted = ['Within', 'Waits', 'Met', 'Missed', 'Open', 'Without answer']
-  return section('Targets', {
+  const { title, empty, columns: titles } = periodTables.targets
+  if (targets.length === 0) return section(title, empty)
+  const { sla, met_share: share, ...counted } = titles
+  return section(title, {
     caption: 'Targets by the day on which the visitors asked',
-    columns: columns(['Target'], [...counted, 'Met, of those answered', 'Before', 'Change']),
+    columns: columns([sla], [...Object.values(counted), share, 'Before', 'Change']),
     rows: targets.map(({ name, targetSeconds, waits, met, missed, open, without, metShare }) => [
       name,
       formatValue(targetSeconds, 'seconds'),

@@ -12,7 +12,9 @@ import { epochSeconds } from '../../warehouse/dialect.ts'
 import { inSnapshot, type SnapshotReader } from '../../warehouse/transactions.ts'
 import type { DateRange, ReportPeriod } from '../core/report-period.ts'
 import { percentilesOf } from '../views/by-windows.ts'
+import { periodTables } from '../views/period-tables.ts'
 import { completeWaits } from '../views/waits.ts'
+import { quoted } from './period-tables.ts'
 import { describeDifference, readOpenQueue, serviceDifference } from './waiting.ts'
 
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>
@@ -248,18 +250,13 @@ function hasEarlierAnswer(value: string): string {
         and e.wait_number < w.wait_number and e.${value} is not null)`
 }
 
-/** Answers count for the day on which they were given, and for the name on them. */
+/** Answers count for the day on which they were given, and for the name on them. Those with the most messages come first. */
 async function readAgents(read: SnapshotReader, project: ProjectId, range: DateRange) {
-  const values = `${completeWaits} where w.human_seconds is not null and w.human_answered_date ${between(range)}`
-  const answers = await read(
-    percentiles<{ name: string }>(project, { name: 'w.human_name' }, 'w.human_seconds', values),
-  )
-  const byName = new Map(answers.map(({ name, ...durations }) => [name, durations]))
-  const agents = await read(sql<Readonly<{ name: string; messages: number; conversations: number }>>`
-    select name, sum(messages) as messages, count(distinct conversation_id) as conversations from fct_contribution
-    where project_id = ${project} and role = 'human' and date between ${range.from} and ${range.to}
-    group by name order by sum(messages) desc, name`)
-  return agents.map((agent) => ({ ...agent, ...(byName.get(agent.name) ?? noDurations) }))
+  const rows = periodTables.agents.rows(quoted(project, { ...range, agent: null }))
+  return read(sql<{ readonly name: string; readonly messages: number; readonly conversations: number } & Durations>`
+    select agent_name as name, messages, conversations, answers, answer_median_seconds as "medianSeconds",
+      answer_p90_seconds as "p90Seconds"
+    from (${sql.raw(rows)}) agents where messages > 0 order by messages desc, agent_name`)
 }
 
 /** Count, median and 90th percentile of all values together, or of each group. `from`: the rows `w`. */

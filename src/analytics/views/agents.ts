@@ -16,9 +16,44 @@ import {
 import { observedSecondsOfHour } from './hours.ts'
 import { completeWaits } from './waits.ts'
 
+const agentColumns = {
+  written: {
+    messages: [kind.count('messages'), 'sum(w.messages)'],
+    conversations: [kind.distinct('conversations that the agent wrote in'), 'count(distinct w.conversation_id)'],
+  },
+  answered: {
+    answers: [kind.count('messages that answered a waiting visitor, in complete conversations'), 'values_counted'],
+    answer_median_seconds: median('median of how long these visitors had waited for a human'),
+    answer_p90_seconds: p90('nine tenths of them had waited this long at most'),
+  },
+} as const
+
+/** Expressions of the key and what follows the tables, for what was written and for what was answered. */
+type AgentKeys = Readonly<Record<'written' | 'answered', Readonly<Record<string, string>>>>
+type AgentRows = Readonly<Record<'written' | 'answered', { readonly join?: string; readonly and?: string }>>
+
+export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
+  const written = ['w.project_id', ...Object.values(keys.written)]
+  const { join = '', and = '' } = rows.written
+  return [
+    {
+      ...{ key: written, columns: agentColumns.written },
+      from: `fct_contribution w ${join}
+        where w.role = 'human' ${and}
+        group by ${written.join(', ')}`,
+    },
+    percentileSource({
+      groups: { project_id: 'w.project_id', ...keys.answered },
+      ...{ value: 'w.human_seconds', columns: agentColumns.answered },
+      from: `${completeWaits} ${rows.answered.join ?? ''}
+        where w.human_seconds is not null ${rows.answered.and ?? ''}`,
+    }),
+  ]
+}
+
 /** What each agent did on each day and in each month, by the name on the messages. `column`: of dim_date. */
 function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsView {
-  const joinDate = (date: string) =>
+  const join = (date: string) =>
     column === 'date' ? '' : `join dim_date d on d.project_id = w.project_id and d.date = ${date}`
   const [written, answered] = column === 'date' ? ['w.date', 'w.human_answered_date'] : ['d.month', 'd.month']
   return mergedView({
@@ -30,32 +65,10 @@ function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsV
       [column]: kind.date(`${period === 'day' ? 'the day' : 'first day of the month'} of the messages`),
       agent_name: kind.key('the name on the messages; empty = they show none'),
     },
-    sources: [
-      {
-        key: ['w.project_id', written, 'w.name'],
-        columns: {
-          messages: [kind.count('messages'), 'sum(w.messages)'],
-          conversations: [kind.distinct('conversations that the agent wrote in'), 'count(distinct w.conversation_id)'],
-        },
-        from: `fct_contribution w ${joinDate('w.date')}
-        where w.role = 'human'
-        group by w.project_id, ${written}, w.name`,
-      },
-      percentileSource({
-        groups: { project_id: 'w.project_id', [column]: answered, name: 'w.human_name' },
-        value: 'w.human_seconds',
-        from: `${completeWaits} ${joinDate('w.human_answered_date')}
-        where w.human_seconds is not null`,
-        columns: {
-          answers: [
-            kind.count('messages that answered a waiting visitor, in complete conversations'),
-            'values_counted',
-          ],
-          answer_median_seconds: median('median of how long these visitors had waited for a human'),
-          answer_p90_seconds: p90('nine tenths of them had waited this long at most'),
-        },
-      }),
-    ],
+    sources: agentSources(
+      { written: { [column]: written, name: 'w.name' }, answered: { [column]: answered, name: 'w.human_name' } },
+      { written: { join: join('w.date') }, answered: { join: join('w.human_answered_date') } },
+    ),
   })
 }
 

@@ -16,7 +16,7 @@ type Sql = string | ((sql: SqlDialect) => string)
 const inDialect = (part: Sql, sql: SqlDialect) => (typeof part === 'string' ? part : part(sql))
 
 /** Columns with their expressions; a column alone is one of that name. */
-type Expressions = Readonly<Record<string, ViewColumn | readonly [column: ViewColumn, expression: Sql]>>
+export type Expressions = Readonly<Record<string, ViewColumn | readonly [column: ViewColumn, expression: Sql]>>
 
 const columnOf = (part: Expressions[string]): ViewColumn => ('type' in part ? part : part[0])
 
@@ -29,15 +29,21 @@ type QueryView = Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'disco
 
 /** A view of one query. */
 export function queryView({ key, columns, from, ...texts }: QueryView): AnalyticsView {
-  const all = Object.entries({ ...key, ...columns })
+  const all = { ...key, ...columns }
   return {
     ...texts,
     key: Object.keys(key),
-    columns: Object.fromEntries(all.map(([name, part]) => [name, columnOf(part)])),
+    columns: Object.fromEntries(Object.entries(all).map(([name, part]) => [name, columnOf(part)])),
     select: (sql) => `
-    select ${all.map(([name, part]) => selected(name, part, sql)).join(',\n      ')}
+    select ${columnList(all, sql)}
     from ${inDialect(from, sql)}`,
   }
+}
+
+export function columnList(columns: Expressions, sql: SqlDialect): string {
+  return Object.entries(columns)
+    .map(([name, part]) => selected(name, part, sql))
+    .join(',\n      ')
 }
 
 function selected(name: string, part: Expressions[string], sql: SqlDialect): string {
@@ -170,14 +176,21 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
     where row_of_group = 1`
 }
 
-/** Columns of a table by one of its dates, as a query to merge. */
-export function columnsByDay(table: string, date: string, columns: MergedSource['columns']): MergedSource {
-  return { key: ['project_id', date], columns, from: `${table} where ${date} is not null group by project_id, ${date}` }
+/** Columns of a table by one of its dates, as a query to merge. `and`: more conditions. */
+export function columnsByDay(table: string, date: string, columns: MergedSource['columns'], and = ''): MergedSource {
+  const from = `${table} where ${date} is not null ${and} group by project_id, ${date}`
+  return { key: ['project_id', date], columns, from }
 }
 
 /** Percentiles of a column of a table by one of its dates, as a query to merge. */
-export function percentilesByDay(table: string, date: string, value: string, columns: MergedSource['columns']) {
-  const from = `${table} where ${value} is not null and ${date} is not null`
+export function percentilesByDay(
+  table: string,
+  date: string,
+  value: string,
+  columns: MergedSource['columns'],
+  and = '',
+) {
+  const from = `${table} where ${value} is not null and ${date} is not null ${and}`
   return percentileSource({ groups: { project_id: 'project_id', date }, value, from, columns })
 }
 

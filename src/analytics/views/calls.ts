@@ -1,6 +1,14 @@
 /** Calls, one by one and by day. */
 import { type AnalyticsView, kind, orNull, projectId } from './analytics-view.ts'
-import { columnsByDay, countIf, median, mergedView, percentilesByDay, queryView } from './by-windows.ts'
+import {
+  columnsByDay,
+  countIf,
+  type MergedSource,
+  median,
+  mergedView,
+  percentilesByDay,
+  queryView,
+} from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
 
 /**
@@ -43,6 +51,26 @@ const secondsOf = (sql: SqlDialect) => `coalesce(p.seconds, ${sql.epoch('p.ended
 
 const medianLength = median('median length of these')
 
+/** `and`: more conditions on the calls. */
+export const callsByDay = (and = ''): MergedSource[] => [
+  columnsByDay(
+    'fct_call',
+    'started_date',
+    {
+      calls: [kind.count('calls'), 'count(*)'],
+      callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
+      with_recording: countIf('calls with a recording', 'has_recording'),
+      with_length: [kind.count('calls whose length is known'), 'count(seconds)'],
+      seconds: [kind.seconds('total length of these'), 'sum(seconds)'],
+      // Its place in the view; the next query has its value.
+      median_seconds: [medianLength[0], 'null'],
+      longest_seconds: [orNull.duration('length of the longest'), 'max(seconds)'],
+    },
+    and,
+  ),
+  percentilesByDay('fct_call', 'started_date', 'seconds', { median_seconds: medianLength }, and),
+]
+
 export const callViews = {
   fct_call: queryView({
     note: 'One row for each call.',
@@ -76,18 +104,6 @@ export const callViews = {
     note: 'Calls by the day on which they started.',
     caveat: 'Lengths are known only where the calls show them: compare with_length with calls.',
     key: { project_id: projectId, date: kind.date('the day on which the calls started') },
-    sources: [
-      columnsByDay('fct_call', 'started_date', {
-        calls: [kind.count('calls'), 'count(*)'],
-        callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
-        with_recording: countIf('calls with a recording', 'has_recording'),
-        with_length: [kind.count('calls whose length is known'), 'count(seconds)'],
-        seconds: [kind.seconds('total length of these'), 'sum(seconds)'],
-        // Its place in the view; the next query has its value.
-        median_seconds: [medianLength[0], 'null'],
-        longest_seconds: [orNull.duration('length of the longest'), 'max(seconds)'],
-      }),
-      percentilesByDay('fct_call', 'started_date', 'seconds', { median_seconds: medianLength }),
-    ],
+    sources: callsByDay(),
   }),
 } satisfies Record<string, AnalyticsView>

@@ -11,6 +11,23 @@ import {
   queryView,
 } from './by-windows.ts'
 
+/** Of conversations `c`. */
+export const aiColumns = {
+  conversations: [kind.count('conversations'), 'count(*)'],
+  with_ai: countIf('in which the AI wrote', 'c.ai_messages > 0'),
+  ai_only: countIf('in which the AI wrote and no human', "c.answered_by = 'ai'"),
+  ai_only_and_handled: countIf(
+    'of these, those that are handled and whose last message is not the visitor’s',
+    "c.answered_by = 'ai' and not c.is_open and c.last_utterance_by <> 'visitor'",
+  ),
+  handed_over: countIf('in which the AI and a human wrote', "c.answered_by = 'human and ai'"),
+  ai_only_share: [
+    weighted(orNull.share('ai_only / with_ai; null = the AI wrote in none'), 'with_ai'),
+    `cast(count(case when c.answered_by = 'ai' then 1 end) as double precision)
+    / nullif(count(case when c.ai_messages > 0 then 1 end), 0)`,
+  ],
+} as const
+
 export const conversationViews = {
   report_conversation_day: mergedView({
     note: 'Conversations by the day of their creation, as they are now. unanswered_conversations, ai_only, human_and_ai and human_only add up to started.',
@@ -57,21 +74,7 @@ export const conversationViews = {
       project_id: [projectId, 'c.project_id'],
       month: [kind.date('first day of the month in which the conversations were created'), 'd.month'],
     },
-    columns: {
-      conversations: [kind.count('conversations'), 'count(*)'],
-      with_ai: countIf('in which the AI wrote', 'c.ai_messages > 0'),
-      ai_only: countIf('in which the AI wrote and no human', "c.answered_by = 'ai'"),
-      ai_only_and_handled: countIf(
-        'of these, those that are handled and whose last message is not the visitor’s',
-        "c.answered_by = 'ai' and not c.is_open and c.last_utterance_by <> 'visitor'",
-      ),
-      handed_over: countIf('in which the AI and a human wrote', "c.answered_by = 'human and ai'"),
-      ai_only_share: [
-        weighted(orNull.share('ai_only / with_ai; null = the AI wrote in none'), 'with_ai'),
-        `cast(count(case when c.answered_by = 'ai' then 1 end) as double precision)
-        / nullif(count(case when c.ai_messages > 0 then 1 end), 0)`,
-      ],
-    },
+    columns: aiColumns,
     from: `fct_conversation c
     join dim_date d on d.project_id = c.project_id and d.date = c.created_date
     group by c.project_id, d.month`,

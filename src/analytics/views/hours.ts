@@ -46,6 +46,24 @@ function hourOf(sql: SqlDialect): string {
   return `cast(case when ${end} - ${start} = 86400 then (${at} - ${start}) / 3600 else ${changed} end as integer)`
 }
 
+/** Waits, answers and availability of each hour; the arguments are more conditions on each. */
+export const eventsByHour = (waits = '', answers = '', availability = '') => `(
+      select project_id, started_date as date, started_hour as hour, count(*) as waits_started,
+        0 as human_answers, 0 as observed_seconds, 0 as available_seconds, 0 as agent_seconds
+      from fct_wait
+      where started_date is not null ${waits}
+      group by project_id, started_date, started_hour
+      union all
+      select project_id, human_answered_date, human_answered_hour, 0, count(*), 0, 0, 0
+      from fct_wait
+      where human_answered_date is not null ${answers}
+      group by project_id, human_answered_date, human_answered_hour
+      union all
+      select project_id, date, hour, 0, 0, observed_seconds, available_seconds, agent_seconds
+      from fct_availability_hour
+      where date is not null ${availability}
+    )`
+
 export const hourViews = {
   report_hour: queryView({
     note: 'Demand and availability in each local hour in which anything was counted or observed.',
@@ -108,20 +126,7 @@ export const hourViews = {
         ratio('sum(e.available_seconds)', 'sum(e.observed_seconds)'),
       ],
     },
-    from: (sql) => `(
-      select project_id, started_date as date, started_hour as hour, count(*) as waits_started,
-        0 as human_answers, 0 as observed_seconds, 0 as available_seconds, 0 as agent_seconds
-      from fct_wait
-      group by project_id, started_date, started_hour
-      union all
-      select project_id, human_answered_date, human_answered_hour, 0, count(*), 0, 0, 0
-      from fct_wait
-      where human_answered_date is not null
-      group by project_id, human_answered_date, human_answered_hour
-      union all
-      select project_id, date, hour, 0, 0, observed_seconds, available_seconds, agent_seconds
-      from fct_availability_hour
-    ) e
+    from: (sql) => `${eventsByHour()} e
     join dim_date d on d.project_id = e.project_id and d.date = e.date
     join (
       select d.project_id, d.weekday, count(*) as days

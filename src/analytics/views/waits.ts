@@ -10,6 +10,43 @@ export const completeWaits = `fct_wait w
         join fct_conversation c
           on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete`
 
+/** The outcomes of a judged wait, as conditions on the rows of `judgedWaits`. */
+export const targetOutcomes = {
+  met: 'waited <= target_seconds',
+  missed: 'waited > target_seconds',
+  open: "waited is null and ended_by = 'nobody'",
+  without: "waited is null and ended_by <> 'nobody'",
+}
+
+export const targetColumns = {
+  target_seconds: [kind.duration('the answer should have taken this long at most'), 'max(target_seconds)'],
+  waits: [kind.count('waits of complete conversations that the target applies to'), 'count(*)'],
+  met: countIf('answered in time', targetOutcomes.met),
+  missed: countIf('answered too late', targetOutcomes.missed),
+  open: countIf('not answered yet', targetOutcomes.open),
+  without: countIf('ended without the answer that the target asks for', targetOutcomes.without),
+  met_share: [
+    weighted(orNull.share('met / (met + missed); null = nothing was answered'), 'met', 'missed'),
+    'cast(count(case when waited <= target_seconds then 1 end) as double precision) / nullif(count(waited), 0)',
+  ],
+} as const
+
+/** Each wait of complete conversations beside each target that applied to it; `where`: of waits `w`. */
+export const judgedWaits = (where = '') => `(
+      select w.project_id, w.conversation_id, w.started_date as date, t.name, t.target_seconds, w.ended_by,
+        case
+          when t.clock = 'any' and t.in_business then w.answer_business_seconds
+          when t.clock = 'any' then w.answer_seconds
+          when t.in_business then w.human_business_seconds
+          else w.human_seconds
+        end as waited
+      from ${completeWaits}
+      join dim_sla t on t.project_id = w.project_id
+        and w.started_date >= t.from_date and (t.to_date is null or w.started_date < t.to_date)
+        and (t.which = 'every' or w.wait_number = 1)
+      ${where}
+    ) judged`
+
 export const waitViews = {
   /** For questions of one's own, without a join. */
   report_wait: queryView({
@@ -61,31 +98,8 @@ export const waitViews = {
       date: kind.date('the day on which the visitors asked'),
       sla: [kind.key('name of the target, in dim_sla'), 'name'],
     },
-    columns: {
-      target_seconds: [kind.duration('the answer should have taken this long at most'), 'max(target_seconds)'],
-      waits: [kind.count('waits of complete conversations that the target applies to'), 'count(*)'],
-      met: countIf('answered in time', 'waited <= target_seconds'),
-      missed: countIf('answered too late', 'waited > target_seconds'),
-      open: countIf('not answered yet', "waited is null and ended_by = 'nobody'"),
-      without: countIf('ended without the answer that the target asks for', "waited is null and ended_by <> 'nobody'"),
-      met_share: [
-        weighted(orNull.share('met / (met + missed); null = nothing was answered'), 'met', 'missed'),
-        'cast(count(case when waited <= target_seconds then 1 end) as double precision) / nullif(count(waited), 0)',
-      ],
-    },
-    from: `(
-      select w.project_id, w.started_date as date, t.name, t.target_seconds, w.ended_by,
-        case
-          when t.clock = 'any' and t.in_business then w.answer_business_seconds
-          when t.clock = 'any' then w.answer_seconds
-          when t.in_business then w.human_business_seconds
-          else w.human_seconds
-        end as waited
-      from ${completeWaits}
-      join dim_sla t on t.project_id = w.project_id
-        and w.started_date >= t.from_date and (t.to_date is null or w.started_date < t.to_date)
-        and (t.which = 'every' or w.wait_number = 1)
-    ) judged
+    columns: targetColumns,
+    from: `${judgedWaits()}
     group by project_id, date, name`,
   }),
 } satisfies Record<string, AnalyticsView>

@@ -12,6 +12,8 @@ let differing = 0
 
 startKeys()
 startPicks()
+// What is still being counted is mostly there a moment later.
+if (element('[data-counting]') !== null) setTimeout(() => location.reload(), 1000)
 const { liveProject } = document.body.dataset
 if (liveProject !== undefined) startLive(liveProject)
 

@@ -2,13 +2,13 @@
 
 import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
 import { showAuditLog, showProjects } from '../pages/all-projects.ts'
-import type { Screen } from '../screen.ts'
+import type { FileAnswer, Screen } from '../screen.ts'
 import { admit, readNames, viewerOf } from './admit.ts'
 import { addHeaders, serveAssets } from './assets.ts'
 import { addDecisions } from './decide.ts'
@@ -56,8 +56,14 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
       query: (name) => all(name).at(0)?.slice(0, 1000) ?? null,
     })
     if (shown === null) return sendProblem(reply, 404, ...notFound(addressOf({ project: project.name })), project)
-    return 'redirect' in shown ? reply.redirect(shown.redirect, 303) : send(reply, shown, project)
+    if ('redirect' in shown) return reply.redirect(shown.redirect, 303)
+    return 'file' in shown ? sendFile(reply, shown) : send(reply, shown, project)
   })
+}
+
+/** Its name is our own. */
+function sendFile(reply: FastifyReply, { file: { name, type, content } }: FileAnswer) {
+  return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(content)
 }
 
 const notFound = (to: string) => ['Not found', 'There is nothing here.', to] as const

@@ -3,9 +3,12 @@ import { importRole } from '../core/permissions.ts'
 import { showBatch } from '../pages/batch.ts'
 import { showBudget, showCharts } from '../pages/charts.ts'
 import { showConversation, showSearch, showVisitor, showWaiting } from '../pages/conversations.ts'
+import { showCountedConversations } from '../pages/counted-conversations.ts'
 import { showConfirmation } from '../pages/decision.ts'
 import { importPage } from '../pages/import.ts'
 import { showOverview } from '../pages/overview.ts'
+import { periodTableNames, showPeriodTable } from '../pages/period-tables.ts'
+import { showReport } from '../pages/report.ts'
 import { showRun, showRuns } from '../pages/runs.ts'
 import { showService } from '../pages/service.ts'
 import { showSchema, showStream, showStreams } from '../pages/streams.ts'
@@ -21,6 +24,11 @@ export const projectScreens: readonly Screen[] = [
   { path: '/runs/:id', role: 'viewer', show: showRun },
   { path: '/budget', role: 'viewer', show: showBudget },
   { path: '/charts', role: 'viewer', show: showCharts },
+  { path: '/report', role: 'viewer', show: showReport },
+  ...periodTableNames.map(
+    (name): Screen => ({ path: `/${name}`, role: 'viewer', show: showPeriodTable.bind(null, name) }),
+  ),
+  { path: '/conversations', role: 'viewer', show: showCountedConversations },
   { path: '/schema', role: 'viewer', show: showSchema },
   { path: '/service', role: 'viewer', show: showService },
   { path: '/waiting', role: 'viewer', show: showWaiting },

@@ -1,0 +1,89 @@
+/** Reads the tables of the pages about a period, their charts, and the conversations behind a number. */
+import { sql } from 'kysely'
+import type { ProjectId } from '../../values/project.ts'
+import type { LocalDate } from '../../values/time.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inSnapshot } from '../../warehouse/transactions.ts'
+import type { DateRange } from '../core/report-period.ts'
+import { type PeriodTable, type PeriodTableName, periodTables, type Within } from '../views/period-tables.ts'
+import { sqlDialects } from '../views/sql-dialect.ts'
+
+export type PeriodFilter = DateRange & { readonly agent: string | null }
+export type PeriodValue = string | number | null
+export type PeriodRow = Readonly<Record<string, PeriodValue>>
+
+/** `days`: of the chart, those without anything left out. All numbers are of one moment. */
+export type PeriodData = {
+  readonly rows: readonly PeriodRow[]
+  readonly total: PeriodRow | null
+  readonly days: readonly (PeriodRow & { readonly date: LocalDate })[]
+}
+
+/**
+ * Reads the facts from end to end: with indexes by date, a month would take half the time, and a year five times as long.
+ */
+export function readPeriodTable(context: ProjectDb, name: PeriodTableName, filter: PeriodFilter): Promise<PeriodData> {
+  const { db, kind } = context
+  const table: PeriodTable = periodTables[name]
+  const [within, dialect] = [quoted(context.project, filter), sqlDialects[kind]]
+  const { split, series, heatMaps } = table.chart
+  const groups = ['date', ...(split === undefined ? [] : [split])].join(', ')
+  const counts = Object.entries(series).map(
+    ([column, { condition, value }]) =>
+      `${value ?? `count(case when ${condition ?? '1 = 1'} then 1 end)`} as ${column}`,
+  )
+  return inSnapshot(db, kind, async (read) => {
+    const all = <Row = PeriodRow>(query: string) => read(sql<Row>`${sql.raw(query)}`)
+    const [total = null] = table.total === undefined ? [] : await all(table.total(within, dialect))
+    const days = `select ${[groups, ...counts].join(', ')} from (${table.facts(within)}) facts group by ${groups}`
+    return {
+      ...{ rows: await all(table.rows(within, dialect)), total },
+      days: heatMaps === undefined ? await all<PeriodData['days'][number]>(days) : [],
+    }
+  })
+}
+
+const maxAgents = 200
+
+/** Names of agents who wrote in the period, those who wrote most first. */
+export async function readAgentNames({ db, project, typed }: ProjectDb, { from, to }: DateRange) {
+  const { rows } = await sql<{ name: string }>`
+    select name from fct_contribution where project_id = ${project} and role = 'human' and name <> ''
+      and date between ${typed('date', from)} and ${typed('date', to)}
+    group by name order by sum(messages) desc, name limit ${maxAgents}`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** Conversations are chosen by the facts of a table, those of one number, and values of its key. */
+export type FactFilter = PeriodFilter & {
+  readonly table: PeriodTableName
+  /** Null: all facts. */
+  readonly series: string | null
+  readonly key: Readonly<Record<string, string>>
+}
+
+/** A condition on conversations `c` in `fct_conversation`; null: nothing of it leads to conversations. */
+export function conversationsOf(
+  project: ProjectId,
+  { table: name, series, key, ...filter }: FactFilter,
+): string | null {
+  const { id, facts, chart }: PeriodTable = periodTables[name]
+  if (id === null) return null
+  const condition = series === null ? null : (chart.series[series]?.condition ?? null)
+  const conditions = Object.entries(key).map(([column, value]) => `${column} = ${quote(value)}`)
+  const all = [...conditions, ...(condition === null ? [] : [condition])]
+  const chosen = all.length === 0 ? '' : ` where ${all.join(' and ')}`
+  return `c.${id} in (select ${id} from (${facts(quoted(project, filter))}) facts${chosen})`
+}
+
+/** The dates are checked, because they are part of the text of a query. */
+export function quoted(project: ProjectId, { from, to, agent }: PeriodFilter): Within {
+  const wrong = [from, to].find((date) => !/^\d{4}-\d\d-\d\d$/.test(date))
+  if (wrong !== undefined) throw new Error(`not a date: ${wrong}`)
+  return { from, to, project: quote(project), agent: agent === null ? null : quote(agent) }
+}
+
+/** Postgres stores no NUL, so nothing has such a name. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "''").replaceAll('\0', '')}'`
+}

@@ -1,0 +1,281 @@
+/**
+ * The tables of the pages about a period, each declared once: what it shows in which words, its chart, and the facts behind
+ * each number. Columns are those of a view for analysts, with its units; numbers are exact over the whole period.
+ */
+import type { DateRange } from '../core/report-period.ts'
+import { agentSources, agentViews } from './agents.ts'
+import type { AnalyticsView } from './analytics-view.ts'
+import { columnList, mergeByKey } from './by-windows.ts'
+import { callsByDay, callViews } from './calls.ts'
+import { aiColumns, conversationViews } from './conversations.ts'
+import { eventsByHour, hourViews } from './hours.ts'
+import { rollupViews } from './rollup.ts'
+import type { SqlDialect } from './sql-dialect.ts'
+import { judgedWaits, targetColumns, targetOutcomes, waitViews } from './waits.ts'
+
+/** `agent`: the name on the messages; null = all. `project`, `agent`: quoted for SQL. */
+export type Within = DateRange & { readonly project: string; readonly agent: string | null }
+
+type Series = { readonly title: string; readonly condition: string | null; readonly value?: string }
+
+export type PeriodTable = {
+  readonly title: string
+  /** Whose columns it has; their notes explain them. */
+  readonly view: AnalyticsView
+  /** What a reader must know to judge the numbers. */
+  readonly about: string
+  /** What the filter by an agent means here; null = it does not apply. */
+  readonly ofAgent: string | null
+  /** In place of a table without rows. */
+  readonly empty: string
+  /** Titles by the names of the columns, those of the key first. */
+  readonly columns: Readonly<Record<string, string>>
+  /** The key of a row. */
+  readonly key: readonly string[]
+  readonly sort: string
+  readonly rows: (within: Within, sql: SqlDialect) => string
+  /** The same numbers over all rows, in one row. */
+  readonly total?: (within: Within, sql: SqlDialect) => string
+  /** What is counted, one row each, with its `date` and what the key and the conditions name. `id`: that leads to conversations. */
+  readonly facts: (within: Within) => string
+  readonly id: 'conversation_id' | 'visitor_id' | null
+  readonly chart: {
+    readonly title: string
+    readonly unit: string
+    /** One chart for each value of this column. */
+    readonly split?: string
+    readonly series: Readonly<Record<string, Series>>
+    /** Where the facts lead to no conversations: the table whose facts of the day do. */
+    readonly leadsTo?: 'ai'
+    /** In place of bars by day: columns of the table by weekday and hour. */
+    readonly heatMaps?: Readonly<Record<string, string>>
+  }
+}
+
+/** `date`, `agent`: expressions. */
+function where({ project, from, to, agent }: Within, alias: string, date: string, name: string | null): string {
+  const ofAgent = agent === null || name === null ? '' : ` and ${alias}${name} = ${agent}`
+  return `${alias}project_id = ${project} and ${alias}${date} between '${from}' and '${to}'${ofAgent}`
+}
+
+const createdWithin = (within: Within) => {
+  const wrote =
+    within.agent === null
+      ? ''
+      : ` and exists (select 1 from fct_contribution p where p.project_id = c.project_id
+        and p.conversation_id = c.conversation_id and p.role = 'human' and p.name = ${within.agent})`
+  return `fct_conversation c where ${where(within, 'c.', 'created_date', null)}${wrote}`
+}
+
+const agentRows = (within: Within, keys: { written: Record<string, string>; answered: Record<string, string> }) =>
+  mergeByKey(
+    ['project_id', ...Object.keys(keys.answered)],
+    agentSources(keys, {
+      written: { and: `and ${where(within, 'w.', 'date', 'name')}` },
+      answered: { and: `and ${where(within, 'w.', 'human_answered_date', 'human_name')}` },
+    }),
+  )
+
+const callRows = (within: Within) =>
+  mergeByKey(['project_id', 'date'], callsByDay(`and ${where(within, '', 'started_date', 'agent')}`))
+
+export const periodTables = {
+  agents: {
+    title: 'Agents',
+    view: agentViews.report_agent_day,
+    about:
+      'Not a ranking: whoever takes hard questions, nights or long threads looks slow, two people may share a name, and work that wrote no message is not here.',
+    ofAgent: 'what the agent wrote and answered',
+    empty: 'No human wrote in this period.',
+    columns: {
+      agent_name: 'Name',
+      messages: 'Messages',
+      conversations: 'Conversations',
+      answers: 'Answers',
+      answer_median_seconds: 'Median wait',
+      answer_p90_seconds: '90 % within',
+    },
+    key: ['agent_name'],
+    sort: '-messages',
+    rows: (within) =>
+      agentRows(within, { written: { agent_name: 'w.name' }, answered: { agent_name: 'w.human_name' } }),
+    total: (within) => agentRows(within, { written: {}, answered: {} }),
+    facts: (within) => `select w.conversation_id, w.date, w.name as agent_name, w.messages
+      from fct_contribution w where w.role = 'human' and ${where(within, 'w.', 'date', 'name')}`,
+    id: 'conversation_id',
+    chart: {
+      title: 'Messages of agents by day',
+      unit: 'messages',
+      series: { messages: { title: 'messages', condition: null, value: 'sum(messages)' } },
+    },
+  },
+  targets: {
+    title: 'Targets',
+    view: waitViews.report_sla_day,
+    about:
+      'By the day on which the visitor asked, judged by the target that applied then. Waits that are open or ended without an answer are neither met nor missed, so a high share may hide them.',
+    ofAgent: 'waits that the agent answered, so none is open or without an answer',
+    empty: 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.',
+    columns: {
+      sla: 'Target',
+      target_seconds: 'Within',
+      waits: 'Waits',
+      met: 'Met',
+      missed: 'Missed',
+      open: 'Open',
+      without: 'Without answer',
+      met_share: 'Met, of those answered',
+    },
+    key: ['sla'],
+    sort: 'sla',
+    rows: (within, sql) => `select name as sla, ${columnList(targetColumns, sql)}
+      from ${judgedWaits(`where ${where(within, 'w.', 'started_date', 'human_name')}`)} group by name`,
+    facts: (within) => `select conversation_id, date, name as sla, target_seconds, waited, ended_by
+      from ${judgedWaits(`where ${where(within, 'w.', 'started_date', 'human_name')}`)}`,
+    id: 'conversation_id',
+    chart: {
+      title: 'Waits by day',
+      unit: 'waits',
+      split: 'sla',
+      series: {
+        met: { title: 'met', condition: targetOutcomes.met },
+        missed: { title: 'missed', condition: targetOutcomes.missed },
+        open: { title: 'open', condition: targetOutcomes.open },
+        without: { title: 'without answer', condition: targetOutcomes.without },
+      },
+    },
+  },
+  ai: {
+    title: 'AI',
+    view: conversationViews.report_ai_month,
+    about:
+      'By the day on which the conversation was created. That no human wrote does not say that the visitor was helped: the service shows no rating.',
+    ofAgent: 'conversations in which the agent wrote, so the AI answered none of them alone',
+    empty: 'No conversation was created in this period.',
+    columns: {
+      date: 'Day',
+      conversations: 'Conversations',
+      with_ai: 'With the AI',
+      ai_only: 'AI only',
+      ai_only_and_handled: '… and handled',
+      handed_over: 'Handed over',
+      ai_only_share: 'AI only, of those with the AI',
+    },
+    key: ['date'],
+    sort: '-date',
+    rows: (within, sql) =>
+      `select c.created_date as date, ${columnList(aiColumns, sql)} from ${createdWithin(within)} group by c.created_date`,
+    total: (within, sql) => `select ${columnList(aiColumns, sql)} from ${createdWithin(within)}`,
+    facts: (within) => `select c.conversation_id, c.created_date as date, c.answered_by from ${createdWithin(within)}`,
+    id: 'conversation_id',
+    chart: {
+      title: 'Conversations by who answered',
+      unit: 'conversations',
+      series: {
+        ai_only: { title: 'AI only', condition: "answered_by = 'ai'" },
+        handed_over: { title: 'handed over', condition: "answered_by = 'human and ai'" },
+        human_only: { title: 'humans only', condition: "answered_by = 'human'" },
+        nobody: { title: 'nobody so far', condition: "answered_by = 'nobody'" },
+      },
+    },
+  },
+  hours: {
+    title: 'Hours',
+    view: hourViews.report_hour,
+    about:
+      'Local hours. How many agents were online is known only since the mirror began, and says neither who nor whether they were busy.',
+    ofAgent: 'waits that the agent answered, and these answers; agents online are always all',
+    empty: 'Nothing was counted in this period.',
+    columns: {
+      weekday: 'Weekday',
+      hour: 'Hour',
+      waits_started: 'Waits',
+      human_answers: 'Answers of humans',
+      agents_online: 'Agents online, mean',
+      available_share: 'Available',
+    },
+    key: ['weekday', 'hour'],
+    sort: 'weekday',
+    rows: (within) => `select d.weekday, e.hour, sum(e.waits_started) as waits_started,
+        sum(e.human_answers) as human_answers,
+        cast(sum(e.agent_seconds) as double precision) / nullif(sum(e.observed_seconds), 0) as agents_online,
+        cast(sum(e.available_seconds) as double precision) / nullif(sum(e.observed_seconds), 0) as available_share
+      from ${eventsByHour(
+        `and ${where(within, '', 'started_date', 'human_name')}`,
+        `and ${where(within, '', 'human_answered_date', 'human_name')}`,
+        `and ${where(within, '', 'date', null)}`,
+      )} e
+      join dim_date d on d.project_id = e.project_id and d.date = e.date
+      group by d.weekday, e.hour`,
+    facts: (within) => `select w.conversation_id, w.started_date as date, d.weekday, w.started_hour as hour
+      from fct_wait w join dim_date d on d.project_id = w.project_id and d.date = w.started_date
+      where ${where(within, 'w.', 'started_date', 'human_name')}`,
+    id: 'conversation_id',
+    chart: {
+      title: 'Waits by weekday and hour',
+      unit: 'waits',
+      series: { waits_started: { title: 'waits', condition: null } },
+      heatMaps: { waits_started: 'Waits by weekday and hour', agents_online: 'Agents online, mean' },
+    },
+  },
+  calls: {
+    title: 'Calls',
+    view: callViews.report_call_day,
+    about:
+      'By the day on which the call started. The service documents no field of a call: lengths and callers are known only where calls show them.',
+    ofAgent: 'calls that name the agent in the same words',
+    empty: 'No call of this period is mirrored.',
+    columns: {
+      date: 'Day',
+      calls: 'Calls',
+      callers: 'Callers',
+      with_recording: 'With a recording',
+      with_length: 'Of known length',
+      seconds: 'Total length',
+      median_seconds: 'Median length',
+      longest_seconds: 'Longest',
+    },
+    key: ['date'],
+    sort: '-date',
+    rows: callRows,
+    facts: (within) => `select visitor_id, started_date as date from fct_call
+      where ${where(within, '', 'started_date', 'agent')}`,
+    id: 'visitor_id',
+    chart: { title: 'Calls by day', unit: 'calls', series: { calls: { title: 'calls', condition: null } } },
+  },
+  rollups: {
+    title: 'Rollups',
+    view: rollupViews.report_rollup_day,
+    about:
+      'Each daily number of the service beside the number of ours that fits it best: on 95 % of the days, and on 7 on which it is not 0. The last 60 days at most. Where they differ, rows are missing here, the rollup has changed since it was read, or the service counts otherwise.',
+    ofAgent: null,
+    empty: 'The service has no rollup of this period, or the last 60 days are not in it.',
+    columns: {
+      date: 'Day',
+      metric: 'Number of the service',
+      service_value: 'Of the service',
+      own_value: 'Ours',
+      difference: 'Difference',
+      result: 'Result',
+      definition: 'Number of ours',
+    },
+    key: ['date', 'metric'],
+    sort: 'result',
+    rows: (within) => `select * from report_rollup_day where ${where(within, '', 'date', null)}`,
+    facts: (within) => `select date, result from report_rollup_day where ${where(within, '', 'date', null)}`,
+    id: null,
+    chart: {
+      title: 'Numbers by day',
+      unit: 'numbers',
+      leadsTo: 'ai',
+      series: {
+        equal: { title: 'equal', condition: "result = 'equal'" },
+        different: { title: 'different', condition: "result = 'different'" },
+        not_final: { title: 'not final', condition: "result = 'not final'" },
+        not_compared: { title: 'not compared', condition: "result = 'not compared'" },
+      },
+    },
+  },
+} as const satisfies Record<string, PeriodTable>
+
+export type PeriodTableName = keyof typeof periodTables

@@ -1,0 +1,206 @@
+/** The pages about a period: each is one of the tables that are declared with their charts, drawn here in one way. */
+import type { PeriodData, PeriodRow, PeriodTable, PeriodTableName, PeriodValue } from '../../analytics/analytics.ts'
+import { formatValue } from '../../analytics/report/change.ts'
+import { periodTables } from '../../analytics/views/period-tables.ts'
+import { drawHeatMap, figure, legend, timeChart } from '../../document/chart.ts'
+import { table as documentTable } from '../../document/table.ts'
+import { createCsvWriter } from '../../export/writers/csv-writer.ts'
+import { dateText, dayNumber } from '../../values/days.ts'
+import { formatCount } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import { addressOf, facts, section } from '../blocks.ts'
+import { choosePeriod, keepPeriod, type Order, type Period, parseOrder, sortLink, sortRows } from '../core/period.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
+import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
+import type { FileAnswer, ScreenRequest } from '../screen.ts'
+import { foreignText, todayOf } from '../text.ts'
+
+/** Of a page; a download has all. */
+const maxRows = 400
+
+const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+
+/** What draws the parts of one page. */
+type View = {
+  readonly name: PeriodTableName
+  readonly table: PeriodTable
+  readonly period: Period
+  readonly frame: ProjectFrame
+}
+
+export async function showPeriodTable(name: PeriodTableName, request: ScreenRequest): Promise<Page | FileAnswer> {
+  const { reads, project, frame, query } = request
+  const table: PeriodTable = periodTables[name]
+  const period = choosePeriod(query, todayOf(frame))
+  const order = parseOrder(query('sort'), Object.keys(table.columns), table.sort)
+  if (query('format') === 'csv') {
+    const { rows } = await reads.periodTable(project, name, period)
+    return toCsv({ name, table, period, frame }, sortRows(rows, order, table.key))
+  }
+  const [data, agents] = await Promise.all([
+    reads.periodTableSoon(project, name, period),
+    reads.agentNames(project, period),
+  ])
+  const view = { name, table, period, frame }
+  const sort = query('sort')
+  const spans = daySpans(frame, period, name, sort)
+  const form = periodForm({
+    frame,
+    period,
+    path: name,
+    spans,
+    agents: table.ofAgent === null ? null : (agents ?? []),
+    sort,
+  })
+  const content = html`${form}<p class="faint">${table.about} ${agentText(view)}</p>
+${data === null ? countingNotice(keepPeriod(addressOf(frame, name), period)) : shown(view, data, order)}`
+  return { title: table.title, section: table.title, content, kept: period.query }
+}
+
+function agentText({ table: { ofAgent }, period: { agent } }: View): Html {
+  if (agent === null) return nothing
+  return ofAgent === null ? html`They are not those of an agent.` : html`Of ${foreignText(agent)}: ${ofAgent}.`
+}
+
+function shown(view: View, { rows, total, days }: PeriodData, order: Order): Html {
+  const { name, table, period, frame } = view
+  const download = keepPeriod(addressOf(frame, name), period, { sort: signed(order), format: 'csv' })
+  if (rows.length === 0) return html`<p class="empty">${table.empty}</p>`
+  const numbers = Object.keys(table.columns).filter((column) => !table.key.includes(column))
+  const totals = total && facts(numbers.map((column) => [table.columns[column] ?? '', cellOf(view, column, total)]))
+  return html`${totals === null ? nothing : html`<div class="totals">${totals}</div>`}
+${table.chart.heatMaps === undefined ? dayCharts(view, days) : heatMaps(view, rows)}
+${section('Numbers', rowTable(view, sortRows(rows, order, table.key), order), html`<a class="button" href="${download}">Download as CSV</a>`)}`
+}
+
+const signed = ({ column, isDescending }: Order) => `${isDescending ? '-' : ''}${column}`
+
+function rowTable(view: View, rows: readonly PeriodRow[], order: Order): Html {
+  const { name, table, period, frame } = view
+  const names = Object.keys(table.columns)
+  const sortedBy = (sort: string) => `${keepPeriod(addressOf(frame, name), period, { sort })}#rows`
+  const columns = names.map((column) => {
+    const { type, note } = table.view.columns[column] ?? {}
+    const isNumber = !table.key.includes(column) && type !== 'text'
+    const sort = sortLink(column, isNumber, order, sortedBy)
+    return { title: table.columns[column] ?? '', isNumber, sort, ...(note === undefined ? {} : { note }) }
+  })
+  const shownRows = rows.slice(0, maxRows)
+  const cells = shownRows.map((row) => names.map((column) => linkedCell(view, column, row)))
+  const more = rows.length - shownRows.length
+  const rest = more > 0 ? html`<p class="faint">And ${formatCount(more)} more, which the download has.</p>` : nothing
+  return html`<div class="sortable scroll" id="rows">${documentTable({ caption: table.title, columns, rows: cells })}</div>${rest}`
+}
+
+/** The key leads to all that is counted in its row, and each number of the chart to what it counts. */
+function linkedCell(view: View, column: string, row: PeriodRow): Html | string {
+  const { table } = view
+  const content = cellOf(view, column, row)
+  const isCounted = Object.hasOwn(table.chart.series, column)
+  const to =
+    column === table.key[0] || (isCounted && row[column] !== 0)
+      ? factsAddress(
+          view,
+          isCounted ? column : null,
+          Object.fromEntries(table.key.map((key) => [key, row[key] ?? null])),
+        )
+      : null
+  return to === null ? content : html`<a href="${to}">${content}</a>`
+}
+
+function cellOf({ table }: Pick<View, 'table'>, column: string, row: PeriodRow): Html | string {
+  const value = row[column] ?? null
+  if (value === '') return html`<span class="faint">none</span>`
+  if (typeof value !== 'number') return foreignText(value)
+  if (table.key.includes(column)) return keyText(column, value)
+  return formatValue(value, table.view.columns[column]?.unit ?? 'count')
+}
+
+export function keyText(column: string, value: PeriodValue): Html | string {
+  if (column === 'weekday') return weekdays[Number(value) - 1] ?? ''
+  return column === 'hour' ? `${String(value).padStart(2, '0')}:00` : foreignText(String(value))
+}
+
+/** The conversations behind a number; null: there are none to show, or the key has no value. */
+function factsAddress({ name, table, period, frame }: View, series: string | null, key: PeriodRow): string | null {
+  const of = table.id === null ? table.chart.leadsTo : name
+  if (of === undefined || Object.values(key).some((value) => value === null || value === '')) return null
+  const { date: on = null, agent_name: agent = period.agent, metric: _, ...rest } = key
+  const texts = Object.entries({ on, agent, ...rest }).map(([of, value]) => [of, value === null ? null : String(value)])
+  return keepPeriod(addressOf(frame, 'conversations'), period, {
+    ...{ of, count: table.id === null ? null : series },
+    ...Object.fromEntries(texts),
+  })
+}
+
+const dayMs = 86_400_000
+const styles = ['first', 'second', 'third', 'fourth']
+
+/** Local dates are drawn as if they were UTC: a chart of days has no hours. */
+function dayCharts(view: View, days: PeriodData['days']): Html[] {
+  const { table, period, frame } = view
+  const { title, unit, split, series } = table.chart
+  const [first, last] = [dayNumber(period.from), dayNumber(period.to)]
+  const dates = Array.from({ length: last - first + 1 }, (_, n) => dateText(first + n))
+  const parts = Map.groupBy(days, (day) => (split === undefined ? null : (day[split] ?? null)))
+  return [...parts]
+    .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+    .map(([part, rows], index) => {
+      const byDate = new Map(rows.map((row) => [row.date, row]))
+      const drawn = Object.entries(series).map(([column, one], n) => ({
+        ...{ name: one.title, style: styles[n] ?? '' },
+        values: dates.map((date) => Number(byDate.get(date)?.[column] ?? 0)),
+        links: dates.map((date) =>
+          factsAddress(view, column, { date, ...(split === undefined ? {} : { [split]: part }) }),
+        ),
+      }))
+      const heading = part === null ? title : `${title}: ${part}`
+      const chart = timeChart({
+        ...{ id: `chart-${index}`, title: heading, kind: 'stacked bars', series: drawn, unit, timeUnit: 'day' },
+        ...{ times: dates.map((date) => Date.parse(date)), stepMs: dayMs },
+        ...{ from: first * dayMs, to: (last + 1) * dayMs, unfinishedFrom: Date.parse(todayOf(frame)) },
+        formatTime: (at) => new Date(at).toISOString().slice(5, 10),
+      })
+      return section(heading, html`${drawn.length === 1 ? nothing : legend(drawn)}${chart}`)
+    })
+}
+
+const hours = Array.from({ length: 24 }, (_, hour) => hour)
+
+function heatMaps(view: View, rows: readonly PeriodRow[]): Html[] {
+  const { chart } = view.table
+  return Object.entries(chart.heatMaps ?? {}).map(([column, title]) => {
+    const cells = weekdays.map((_, day) =>
+      hours.map((hour) => rows.find((row) => row.weekday === day + 1 && row.hour === hour)),
+    )
+    const isCounted = Object.hasOwn(chart.series, column)
+    const svg = drawHeatMap({
+      ...{ id: `chart-${column}`, title, description: 'by weekday and local hour', columnUnit: 'hour' },
+      ...{
+        rows: weekdays.map((name) => name.slice(0, 3)),
+        columns: hours.map((hour) => String(hour).padStart(2, '0')),
+      },
+      values: cells.map((row) => row.map((cell) => (cell?.[column] ?? (isCounted ? 0 : null)) as number | null)),
+      ...(isCounted && {
+        links: cells.map((row, day) => row.map((_, hour) => factsAddress(view, column, { weekday: day + 1, hour }))),
+      }),
+    })
+    const isKnown = cells.flat().some((cell) => typeof cell?.[column] === 'number')
+    return section(title, isKnown ? figure(title, svg, null) : html`<p class="empty">Not known of this period.</p>`)
+  })
+}
+
+/** Exact numbers under the names that the views for analysts have; nothing of it runs in a spreadsheet. */
+async function toCsv({ name, table, period }: View, rows: readonly PeriodRow[]): Promise<FileAnswer> {
+  const names = Object.keys(table.columns)
+  const bytes: Uint8Array[] = []
+  const output = { write: async (part: Uint8Array) => void bytes.push(part) }
+  const columns = names.map((column) => ({ name: column, type: 'text' as const }))
+  const writer = createCsvWriter(columns, output, { forSpreadsheets: true })
+  await writer.write(rows.map((row) => names.map((column) => row[column] ?? null)))
+  await writer.end()
+  const file = { name: `${name}-${period.from}-${period.to}.csv`, type: 'text/csv; charset=utf-8' }
+  return { file: { ...file, content: Buffer.concat(bytes) } }
+}
+
+export const periodTableNames = Object.keys(periodTables) as PeriodTableName[]

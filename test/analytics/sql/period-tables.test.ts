@@ -1,0 +1,112 @@
+/** The tables about a period: the numbers of the report and of the views, and the conversations behind each. */
+import { expect, test } from 'vitest'
+import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
+import { readAgentNames, readPeriodTable } from '../../../src/analytics/sql/period-tables.ts'
+import { readReportData } from '../../../src/analytics/sql/report-data.ts'
+import { type PeriodTable, type PeriodTableName, periodTables } from '../../../src/analytics/views/period-tables.ts'
+import { readCountedConversations } from '../../../src/console/sql/counted-conversations.ts'
+import { databases } from '../../support/databases.ts'
+import { openViewsWarehouse } from './view-fixtures.ts'
+
+const week = { from: '2025-10-20', to: '2025-10-26' }
+const both = { from: '2025-10-20', to: '2025-11-02' }
+const names = Object.keys(periodTables) as PeriodTableName[]
+
+for (const db of databases) {
+  test(`a period has the numbers that the report has of it — ${db.name}`, async () => {
+    const { warehouse } = await openViewsWarehouse(db)
+    const context = warehouse.projectDb('main')
+    const read = (name: PeriodTableName, agent: string | null = null) =>
+      readPeriodTable(context, name, { ...both, agent })
+    const data = await readReportData(warehouse.db, warehouse.kind, 'main', Date.UTC(2025, 10, 5), (today) =>
+      chooseReportPeriod(both, today),
+    )
+    const { conversations, agents, targets, calls, waits } = data!.current
+    const sum = (rows: readonly Readonly<Record<string, unknown>>[], column: string) =>
+      rows.reduce((total, row) => total + Number(row[column]), 0)
+
+    const ofAgents = await read('agents')
+    expect(ofAgents.rows.map((row) => [row.agent_name, row.messages, row.answers, row.answer_p90_seconds])).toEqual(
+      agents.map(({ name, messages, answers, p90Seconds }) => [name, messages, answers, p90Seconds]),
+    )
+    expect(sum(ofAgents.days, 'messages')).toBe(sum(ofAgents.rows, 'messages'))
+    expect(ofAgents.total).toMatchObject({ messages: sum(agents, 'messages'), answers: sum(agents, 'answers') })
+    const ofTargets = await read('targets')
+    expect(ofTargets.rows).toMatchObject(
+      targets.map(({ name, targetSeconds, ...counts }) => ({ sla: name, target_seconds: targetSeconds, ...counts })),
+    )
+    for (const outcome of ['met', 'missed', 'open', 'without'] as const)
+      expect([outcome, sum(ofTargets.days, outcome)]).toEqual([outcome, sum(targets, outcome)])
+    const ai = await read('ai')
+    expect(ai.total).toMatchObject({ conversations: conversations.started, ai_only: conversations.aiOnly })
+    expect(ai.rows).toHaveLength(new Set(ai.days.map(({ date }) => date)).size)
+    expect(sum(ai.rows, 'handed_over')).toBe(conversations.humanAndAi)
+    const hours = await read('hours')
+    expect(sum(hours.rows, 'waits_started')).toBe(waits.waits)
+    expect(
+      hours.rows
+        .filter(({ waits_started }) => waits_started !== 0)
+        .map((row) => [row.weekday, row.hour, row.waits_started])
+        .sort(),
+    ).toEqual(data!.hours.map((row) => [row.weekday, row.hour, row.waits]).sort())
+    expect(sum((await read('calls')).rows, 'calls')).toBe(calls.calls)
+  })
+
+  test(`an agent narrows each table to that agent, and a name that nobody has to nothing — ${db.name}`, async () => {
+    const { warehouse } = await openViewsWarehouse(db)
+    const context = warehouse.projectDb('main')
+    const [agent = ''] = await readAgentNames(context, both)
+    expect(agent).not.toBe('')
+    const { rows } = await readPeriodTable(context, 'agents', { ...both, agent })
+    expect(rows.map((row) => row.agent_name)).toEqual([agent])
+    for (const name of ['agents', 'targets', 'ai', 'calls'] as const) {
+      const nobody = await readPeriodTable(context, name, { ...both, agent: `x' or '1' = '1\0` })
+      expect([name, nobody.rows, nobody.days]).toEqual([name, [], []])
+    }
+  })
+
+  test(`each number leads to the conversations that it counts — ${db.name}`, async () => {
+    const { warehouse } = await openViewsWarehouse(db)
+    const context = warehouse.projectDb('main')
+    let compared = 0
+    for (const name of names) {
+      const { id, chart, key }: PeriodTable = periodTables[name]
+      const { days, rows } = await readPeriodTable(context, name, { ...both, agent: null })
+      const filter = { table: name, agent: null, series: null, key: {} }
+      if (id === null) {
+        expect(await readCountedConversations(context, { ...filter, ...week }, 0)).toBeNull()
+        continue
+      }
+      const split = chart.split
+      for (const day of days)
+        for (const series of Object.keys(chart.series)) {
+          const range = { from: day.date, to: day.date }
+          const ofSplit = split === undefined ? {} : { [split]: String(day[split]) }
+          const found = await readCountedConversations(context, { ...filter, ...range, series, key: ofSplit }, 0)
+          const counted = Number(day[series])
+          // One conversation may have several waits and messages of a day.
+          expect([name, series, day.date, found!.total > 0]).toEqual([name, series, day.date, counted > 0])
+          expect(found!.total).toBeLessThanOrEqual(Math.max(counted, name === 'calls' ? 99 : 0))
+          if (name === 'ai') expect(found!.total).toBe(counted)
+          compared += 1
+        }
+      for (const row of name === 'hours' ? rows : []) {
+        const cell = Object.fromEntries(key.map((column) => [column, String(row[column])]))
+        const found = await readCountedConversations(
+          context,
+          { ...filter, ...both, series: 'waits_started', key: cell },
+          0,
+        )
+        expect([row, found!.total > 0]).toEqual([row, row.waits_started !== 0])
+      }
+    }
+    expect(compared).toBeGreaterThan(10)
+  })
+}
+
+test('every column of a table is one of its view, and is explained there', () => {
+  for (const [name, { view, columns, key }] of Object.entries<PeriodTable>(periodTables)) {
+    const unknown = Object.keys(columns).filter((column) => !key.includes(column) && !(column in view.columns))
+    expect([name, unknown]).toEqual([name, []])
+  }
+})

@@ -1,0 +1,99 @@
+/** The pages about a period, from the address to the answer. */
+import { expect, test } from 'vitest'
+import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
+import { openMirror } from '../../../src/app/mirror.ts'
+import type { Warehouse } from '../../../src/app/open.ts'
+import type { ProjectConfig } from '../../../src/config/config.ts'
+import { readMessages } from '../../analytics/sql/facts-fixtures.ts'
+import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import { person, startConsole, useConsole } from './console-server.ts'
+
+const agents = ['=HYPERLINK("http://x","y")', 'Zoë; "Q"', 'Ann']
+
+/** Each agent answers a question more than the one before. */
+async function fill(warehouse: Warehouse, project: ProjectConfig) {
+  const main = openMirror(warehouse, 'main')
+  const ids = agents.map((_, n) => `c${n}`)
+  await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Secret Name', email: 'secret@example.com' })]))
+  await main.commit(
+    commit(
+      'conversations',
+      ids.map((id) => conversation(id, { visitor_id: 'v1' })),
+    ),
+  )
+  for (const [n, id] of ids.entries()) {
+    const turns = Array.from({ length: n + 1 }, (_, turn) => [
+      message(id, 2 * turn + 1, { sender_type: 'visitor', created_at: timeAt(1000 * turn) }),
+      message(id, 2 * turn + 2, {
+        ...{ sender_type: 'agent', sender_display_name: agents[n] ?? '' },
+        created_at: timeAt(1000 * turn + 7),
+      }),
+    ])
+    await main.commit(readMessages(id, turns.flat()))
+  }
+  await createProjectFacts(warehouse.projectDb('main'), project).refresh()
+}
+
+const console = useConsole(fill)
+const january = 'from=2026-01-01&to=2026-01-31'
+const get = async (path: string, name = 'vera', on = console) => {
+  const cookie = await on.signIn(name)
+  for (;;) {
+    const answer = await on.ask(`/console/p/main/${path}`, { headers: { cookie } })
+    if (!answer.text.includes('data-counting')) return answer
+  }
+}
+const linksOf = (body: string) =>
+  [...body.matchAll(/href="([^"]*)"/g)].map(([, to = '']) => to.replaceAll('&amp;', '&'))
+
+test('a table downloads in the order of the page, with exact numbers, and nothing in it runs in a spreadsheet', async () => {
+  const { headers, text: body } = await get(`agents?${january}&sort=messages&format=csv`)
+  expect(headers['content-disposition']).toBe('attachment; filename="agents-2026-01-01-2026-01-31.csv"')
+  expect(body.split('\r\n')).toEqual([
+    '\uFEFFagent_name,messages,conversations,answers,answer_median_seconds,answer_p90_seconds',
+    `"'=HYPERLINK(""http://x"",""y"")",1,1,1,7,7`,
+    `"Zoë; ""Q""",2,1,2,7,7`,
+    'Ann,3,1,3,7,7',
+    '',
+  ])
+})
+
+test('titles sort, and the period and the agent go with every link to a page about a period', async () => {
+  const { text: body } = await get(`agents?${january}&agent=Ann`)
+  expect(body).toContain('aria-sort="descending"')
+  const links = linksOf(body)
+  const kept = `${january}&agent=Ann`
+  expect(links).toContain(`/console/p/main/targets?${kept}`)
+  expect(links).toContain(`/console/p/main/agents?${kept}&sort=-answers#rows`)
+  const behind = links.filter((to) => to.startsWith('/console/p/main/conversations?'))
+  expect(behind.length).toBeGreaterThan(1)
+  for (const to of behind) {
+    const { status, text: list } = await get(to.slice('/console/p/main/'.length))
+    expect([status, list.includes('1 conversation<'), list.includes('/conversations/c2')]).toEqual([200, true, true])
+  }
+})
+
+test('the report is the document that the command writes, of the period that the address names', async () => {
+  const page = await get(`report?${january}`)
+  expect(page.text).toContain('main: 2026-01-01 to 2026-01-31')
+  const { text: body, headers } = await get(`report?${january}&format=md`)
+  expect(headers['content-type']).toBe('text/markdown; charset=utf-8')
+  expect(body).toMatch(/^# main: 2026-01-01 to 2026-01-31\n/)
+  expect((await get(`report?${january}&format=html`)).text).toMatch(/^<!doctype html>/)
+})
+
+test('who may not read messages sees no name of a visitor, neither in the list nor in the report', async () => {
+  const access = { people: () => [person('hugo', 'viewer', true), person('vera', 'viewer')], httpToken: null }
+  const hidden = await startConsole(fill, { access })
+  const pages = [`conversations?of=ai&${january}`, `report?${january}`, `report?${january}&format=html`]
+  for (const path of pages) expect((await get(path, 'hugo', hidden)).text).not.toMatch(/Secret|secret@/)
+  expect((await get(pages[0] ?? '', 'vera', hidden)).text).toContain('Secret Name')
+})
+
+test('what no table has is not found, and what no calendar has is the usual period', async () => {
+  expect((await get('conversations?of=constructor')).status).toBe(404)
+  expect((await get('conversations?of=rollups')).status).toBe(404)
+  expect((await get('conversations')).status).toBe(404)
+  expect((await get("hours?from=2026-02-30&agent='--&sort=raw")).status).toBe(200)
+  expect((await get(`conversations?of=targets&${january}&sla='--&count=nothing&after=9`)).status).toBe(200)
+})
