@@ -33,6 +33,7 @@ export const outboxTables = {
       ],
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that created it'],
+      source_row: ['integer?', 'its row in the imported file, as a spreadsheet numbers it: the header is row 1'],
       ...requestColumns,
       created_at: ['time', 'has a default'],
       created_by: ['text?', 'who queued it'],
@@ -83,6 +84,10 @@ export const outboxTables = {
       title: ['text?', 'what it is, in the words of the person who queued it'],
       source: ['text?', 'where its rows come from, such as the name of a file'],
       note: ['text?', 'what the next person should know'],
+      column_map: [
+        'text?',
+        'as JSON, what a person said that columns of its file mean; later files with these are read alike',
+      ],
       rows: ['integer', 'how many write-backs it has'],
       created_at: ['time', 'when it was queued'],
       created_by: ['text?', 'who queued it'],

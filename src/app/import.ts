@@ -3,6 +3,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
 import { checkFile, importFile, withImportFile } from '../outbox/import/import-file.ts'
+import { prepareFile } from '../outbox/import/prepare-file.ts'
 import type {
   CheckFileOptions,
   ImportOptions,
@@ -30,9 +31,10 @@ export function importWritebacks(
     },
 ): Promise<ImportReport> {
   const { approveOver, name } = project
-  return withImportFile(source, (file) =>
+  return withImportFile(source, (given) =>
     withWarehouseRetries(config, options, async (warehouse) => {
       const outbox = await openOutbox(config, project, warehouse)
+      const file = await prepareFile(outbox, given)
       const ahead = await countUnsettled(outbox)
       const onChecked = async () => {
         const reviewOptions = { ...options, check: null }
@@ -61,16 +63,19 @@ export function previewImport(
   options: PreviewOptions,
 ): Promise<PreviewReport> {
   const { name, approveOver } = project
-  return withImportFile(source, (file) =>
+  return withImportFile(source, (given) =>
     withOutbox(config, project, async (outbox, warehouse): Promise<PreviewReport> => {
+      const file = await prepareFile(outbox, given)
       const checked = await checkFile(outbox, file, { ...options, project: name, onProgress: () => {} })
       if ('outcome' in checked) return checked
+      const { notices, emptyRows, columns, validRows } = checked
       return {
         outcome: 'reviewed',
         project: name,
         ...(await reviewImportFile(config, project, warehouse, file, options)),
-        draft: needsApproval(checked.validRows, { approveOver, draft: options.draft }),
-        ...estimateSends(await readPace(warehouse, project), await countUnsettled(outbox), checked.validRows),
+        draft: needsApproval(validRows, { approveOver, draft: options.draft || checked.found > 0 }),
+        ...{ notices, emptyRows, columns },
+        ...estimateSends(await readPace(warehouse, project), await countUnsettled(outbox), validRows),
       }
     }),
   )

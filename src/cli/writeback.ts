@@ -6,6 +6,7 @@ import { batchesCommand } from './writeback/batches.ts'
 import { decisionCommands } from './writeback/decide.ts'
 import { importCommand } from './writeback/import.ts'
 import { listCommand, showCommand } from './writeback/list.ts'
+import { sheetCommand } from './writeback/sheet.ts'
 
 const examples = `
 What is queued is sent by \`deskmirror push\`, or by a worker that runs: in order for each conversation and each visitor,
@@ -18,7 +19,15 @@ Examples:
   $ deskmirror writeback list --status failed,conflict,uncertain
   $ deskmirror writeback cancel --all`
 
-const subcommands = [addCommand, importCommand, listCommand, showCommand, batchesCommand, ...decisionCommands]
+const subcommands = [
+  addCommand,
+  sheetCommand,
+  importCommand,
+  listCommand,
+  showCommand,
+  batchesCommand,
+  ...decisionCommands,
+]
 
 export function command(context: CommandContext): Command {
   const command = new Command('writeback')

@@ -4,6 +4,7 @@
 
 export { openConsoleReads } from './reads.ts'
 export { createConsoleLink, createWorkerLink } from './sign-in-links.ts'
+export { replySheet } from './sql/reply-sheet.ts'
 
 /** Loaded when the first page is asked for: a worker that shows none needs none of it. */
 export const loadRoutes = () => import('./routes/routes.ts')

@@ -77,7 +77,8 @@ export {
 export { commonFields, expiryMistakes, parseRequest, type WritebackRequest } from './core/writeback-request.ts'
 export { type BatchDecisionRequest, executeBatchDecision, executeDecision, requireBatch } from './decide.ts'
 export type { WritebackDeps } from './handlers/operation-handler.ts'
-export { csvHeader, parseFlag, requestColumns, toCsvRow } from './import/csv-columns.ts'
+export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './import/csv-columns.ts'
+export type { ColumnMap } from './import/csv-values.ts'
 export {
   type CheckFileOptions,
   checkFile,
@@ -88,6 +89,16 @@ export {
   importFile,
   withImportFile,
 } from './import/import-file.ts'
+export { prepareFile, readHead } from './import/prepare-file.ts'
+export {
+  columnMeanings,
+  isMeaning,
+  type SheetRow,
+  sheetColumns,
+  sheetHeader,
+  sheetTemplate,
+  toSheetLine,
+} from './import/reply-sheet.ts'
 export {
   type BatchProgress,
   estimateBatch,

@@ -36,7 +36,7 @@ function parseFile(format: ImportFormat, lines: readonly string[]): Promise<unkn
   const bytes = Buffer.from(lines.join('\n'))
   // A file with NUL characters is refused before it is read.
   const form = detectFileForm(Buffer.from((lines[0]?.slice(0, 10) ?? '').replaceAll('\0', ' ')), { format })
-  return Array.fromAsync(parseLines(Readable.from([bytes]), form, 'all'))
+  return Array.fromAsync(parseLines(Readable.from([bytes]), form, { ignoreColumns: 'all' }))
 }
 
 /** Each parser with text that a service, a file, a person or a webhook may have written. */

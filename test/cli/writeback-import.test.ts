@@ -30,7 +30,7 @@ describe.concurrent('a file that a person made', () => {
       out: '',
       err: [
         'deskmirror: nothing was queued, as the first row does not fit: Owner: unknown column · row 1 · found "column G"',
-        '  → correct the file and import it again; the columns of an import are operation, conversation_id, visitor_id, content, sender_name, handled, name, email, ref, expect, expires_at; --ignore-columns a,b leaves others out',
+        '  → correct the file and import it again; the columns of an import are operation, conversation_id, visitor_id, content, sender_name, handled, name, email, ref, expect, expires_at; --ignore-columns a,b leaves others out, and --map says what they mean',
         '',
       ].join('\n'),
     })

@@ -207,7 +207,7 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
 })
 
 function queuedImport(project: string) {
-  const found = { notices: [], ignoredColumns: [], differing: 0, differingBatch: null }
+  const found = { notices: [], ignoredColumns: [], differing: 0, differingBatch: null, emptyRows: 0, columns: {} }
   const rows = { batch: 'replies-1', queued: 3, known: 0, ...found }
   return { outcome: 'queued', project, ...rows, ...estimate } as const
 }

@@ -21,6 +21,7 @@ const hostile = [
 function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'would_change'): CheckedReview {
   const review = {
     position,
+    place: position,
     id: null,
     operation: 'visitor',
     action: 'correct_visitor',

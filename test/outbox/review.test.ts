@@ -38,9 +38,10 @@ const handled: ConversationState = { ...open, fields: { handled: true } }
 const ada: VisitorState = { kind: 'visitor', isDeleted: false, fields: { name: 'Ada', email: 'ada@example.org' } }
 
 function rowOf(line: Line, position = 1, queued: ReviewRow['queued'] = null): ReviewRow {
+  const place = position
   const { operation, conversation_id, visitor_id } = line as { [field: string]: string }
   const target = conversation_id ?? visitor_id!
-  return { position, id: null, operation: operation as never, target, request: parseRequest(line), queued }
+  return { position, place, id: null, operation: operation as never, target, request: parseRequest(line), queued }
 }
 
 /** Reviews lines of one lane, one after another. */

@@ -2,7 +2,9 @@
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
-import type { ImportSource, Operation, ReviewSummary } from '../../outbox/outbox.ts'
+import { toColumnKey } from '../../outbox/import/csv-columns.ts'
+import { columnMeanings, isMeaning } from '../../outbox/import/reply-sheet.ts'
+import type { ColumnMap, ImportSource, Operation, ReviewSummary } from '../../outbox/outbox.ts'
 import { pluralize, toPrintable } from '../../values/format.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -36,6 +38,11 @@ Optional in each: ref (your own key, never queued twice), expect (the last messa
 for lines without one). In CSV the first row names these fields, in any order and case ("Conversation ID"). yes, no, x, 1,
 0 and the TRUE and FALSE of spreadsheets in any language are read, as are UTF-8 and UTF-16.
 
+A sheet of \`deskmirror writeback sheet\`, or any CSV without the column operation: content is a reply, handled marks the
+conversation handled after it, and rows with neither are skipped. Instead of conversation_id, visitor_email or an exact
+visitor_name may say whose it is; such a batch always waits for approval. Other headers (Antwort, E-Mail, Kunde, erledigt)
+are known or named by --map, which is remembered for files with the same headers.
+
 All rows are checked before any is queued. A file imported twice queues nothing twice. The same words to the same
 conversation, in the file or within 30 days, are a mistake unless you allow them. Ctrl-C before the end queues nothing.
 \`deskmirror push\` or a running worker sends what is queued.
@@ -44,6 +51,7 @@ Examples:
   $ deskmirror writeback import replies.csv --dry-run
   $ deskmirror writeback import replies.csv --mistakes mistakes.csv
   $ deskmirror writeback import replies.csv --draft --title "Apology for Monday" --expires 24h
+  $ deskmirror writeback import answers.csv --sender-name Ann --map "Our words=content"
   $ jq -c … export.json | deskmirror writeback import -
 
 Exit code: 0 queued, now or before · 1 failed, trying again may help · 2 rows with mistakes, nothing is queued ·
@@ -144,6 +152,8 @@ type ImportCommandOptions = CommonOptions &
     readonly encoding?: string
     /** True: all columns that are not of an import. */
     readonly ignoreColumns?: true | string
+    readonly map?: ColumnMap
+    readonly senderName?: string
     readonly mistakes?: string
     readonly allowDuplicates?: true
     readonly draft?: true
@@ -162,6 +172,10 @@ function addImportOptions(command: Command): Command {
       .default('auto'),
     new Option('--encoding <name>', 'of a file that is not Unicode, for example windows-1252').argParser(parseEncoding),
     new Option('--ignore-columns [a,b]', 'leave these columns out; without names all that are not of an import'),
+    new Option('--map <header=column>', 'what a column means, such as Antwort=content; may be repeated').argParser(
+      parseMap,
+    ),
+    new Option('--sender-name <name>', 'of a sheet: the sender of replies that name none'),
     new Option('--mistakes <file.csv>', 'write the rows that have mistakes to this file, each with its mistakes'),
     new Option('--allow-duplicates', 'queue replies that send the same words to the same conversation again'),
     new Option('--draft', 'nothing is sent before `writeback approve`'),
@@ -196,11 +210,29 @@ function toFileAndOptions(file: string | undefined, options: ImportCommandOption
 function toImportSource(
   context: CommandContext,
   file: string,
-  { format, encoding, ignoreColumns: names }: ImportCommandOptions,
+  { format, encoding, ignoreColumns: names, map, senderName }: ImportCommandOptions,
 ): ImportSource {
   const ignoreColumns = names === true ? 'all' : (names?.split(',') ?? [])
-  const parse = { format, ignoreColumns, ...(encoding === undefined ? {} : { encoding }) } as const
+  const chosen = {
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(map === undefined ? {} : { columns: map }),
+    ...(senderName === undefined ? {} : { senderName }),
+  }
+  const parse = { format, ignoreColumns, ...chosen } as const
   return file === '-' ? { source: context.openStdin(), name: null, parse } : { source: file, name: file, parse }
+}
+
+function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap {
+  const at = text.lastIndexOf('=')
+  const [header, column] = [
+    toColumnKey(text.slice(0, at)),
+    text
+      .slice(at + 1)
+      .trim()
+      .toLowerCase(),
+  ]
+  if (at > 0 && header !== '' && isMeaning(column)) return { ...earlier, [header]: column }
+  throw new InvalidArgumentError(`Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`)
 }
 
 /** The name that TextDecoder knows. */

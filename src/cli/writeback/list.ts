@@ -113,7 +113,7 @@ function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
     {
       ...{ id: entry.id, project_id: projectId, status: entry.status, error: entry.error, attempts: entry.attempts },
       ...{ batch_id: entry.batchId, created_at: entry.createdAt, created_by: entry.createdBy, sent_at: entry.sentAt },
-      ...{ finished_at: entry.finishedAt, request_id: entry.requestId },
+      ...{ finished_at: entry.finishedAt, request_id: entry.requestId, source_row: entry.sourceRow },
     },
     request,
   )
@@ -169,6 +169,7 @@ function renderWriteback(
     ['message', writeback.messageId],
     ['request', writeback.requestId],
     ['batch', writeback.batchId],
+    ['row of its file', writeback.sourceRow === null ? null : String(writeback.sourceRow)],
     ['ref', writeback.ref],
     ['expects', writeback.expect],
     ['expires', writeback.expiresAt],

@@ -7,6 +7,7 @@ import type {
   ImportReport,
   MistakeKind,
   PreviewReport,
+  QueuedImport,
   RejectedImport,
   SendEstimate,
 } from '../../outbox/outbox.ts'
@@ -17,7 +18,7 @@ import type { CommandResult } from '../command-result.ts'
 export function renderImport(report: ImportReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
-  const { batch, queued, known, outcome, notices, ignoredColumns, differing, differingBatch } = report
+  const { batch, queued, known, outcome, notices, ignoredColumns, differing, differingBatch, emptyRows } = report
   const revert = hint(`writeback revert --batch ${differingBatch ?? 'NAME'}`)
   const around = [
     ...(known === 0 ? [] : [`${formatCount(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]),
@@ -26,17 +27,27 @@ export function renderImport(report: ImportReport, project: ProjectConfig, hint:
     ...(differing === 0
       ? []
       : [`to take back what was sent: ${revert}`, 'to queue these rows as new write-backs: empty their column ref']),
+    ...renderSheet(report),
     ...(ignoredColumns.length === 0 ? [] : [`columns not used: ${ignoredColumns.map(toPrintable).join(', ')}`]),
   ]
   const exit = differing > 0 ? 3 : 0
   if (batch === null) {
-    const nothing = `queued nothing${known === 0 ? ': the file has no rows' : ''}`
+    const nothing = `queued nothing${known === 0 && emptyRows === 0 ? ': the file has no rows' : ''}`
     return { document: report, lines: [nothing, ...around], exit }
   }
   const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: ${hint(`writeback approve --batch ${batch}`)}`
   const [durationLine = '', next = ''] = renderEstimate(report, project, hint)
   const lines = [`queued ${formatCount(queued)} as ${batch}`, ...around, durationLine]
   return { document: report, lines: [...lines, outcome === 'draft' ? approve : next], exit }
+}
+
+/** What is said of a sheet of replies. */
+function renderSheet({ emptyRows, columns }: Pick<QueuedImport, 'emptyRows' | 'columns'>): readonly string[] {
+  const meanings = Object.entries(columns).map(([header, column]) => `${toPrintable(header)} = ${column}`)
+  return [
+    ...(emptyRows === 0 ? [] : [`${pluralize(emptyRows, 'row')} without a reply or a flag skipped`]),
+    ...(meanings.length === 0 ? [] : [`columns read as ${meanings.join(', ')}`]),
+  ]
 }
 
 function renderImportedBefore(report: { readonly batch: string }, hint: CommandHint): CommandResult {
@@ -70,7 +81,8 @@ export function renderPreview(report: PreviewReport, project: ProjectConfig, hin
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
   const { counts, checks } = report.review
   const [durationLine = ''] = renderEstimate(report, project, hint)
-  const lines = [durationLine, ...(report.draft ? ['they would need approval'] : []), 'nothing was queued']
+  const notices = [...report.notices.map(renderKind), ...renderSheet(report)]
+  const lines = [durationLine, ...notices, ...(report.draft ? ['they would need approval'] : []), 'nothing was queued']
   // From the mirror, or by the check.
   const hasObstacle =
     counts.stands_against > 0 || checks.samples.some(({ check }) => check?.outcome === 'stands_against')
@@ -128,7 +140,7 @@ function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: Mista
 }
 
 const overrides: Readonly<Record<ImportOverride, string>> = {
-  'ignore-columns': `the columns of an import are ${requestColumns.join(', ')}; --ignore-columns a,b leaves others out`,
+  'ignore-columns': `the columns of an import are ${requestColumns.join(', ')}; --ignore-columns a,b leaves others out, and --map says what they mean`,
   'allow-duplicates': '--allow-duplicates queues them all the same',
   encoding: '--encoding NAME reads the file in that encoding, for example windows-1252',
 }

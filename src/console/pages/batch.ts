@@ -85,14 +85,14 @@ async function pageOfReview(
   would: ReviewOutcome | null,
 ) {
   const from = Number(digitsOf(query('after')) ?? 0)
-  const rows = all.filter((row) => row.position > from && (would === null || row.outcome === would))
+  const rows = all.filter((row) => row.place > from && (would === null || row.outcome === would))
   const page = rows.slice(0, rowsPerPage)
   const ids = page.map(({ id }) => id)
   const entries = ids.length === 0 ? [] : await outbox.list({ ids }, ids.length)
   const payloads = new Map(entries.map(({ id, payload }) => [id, payload]))
   return {
     reviewed: page.map((row) => ({ ...row, payload: payloads.get(row.id) ?? {} })),
-    next: rows.length > page.length ? String(page.at(-1)?.position ?? '') : null,
+    next: rows.length > page.length ? String(page.at(-1)?.place ?? '') : null,
   }
 }
 

@@ -74,7 +74,7 @@ function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: Project
 type WritebackReport = Awaited<ReturnType<typeof readWriteback>>
 
 function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: ProjectFrame) {
-  const { conversationId, visitorId, visitorName, batchId, createdBy, approvedBy, decidedBy } = writeback
+  const { conversationId, visitorId, visitorName, batchId, sourceRow, createdBy, approvedBy, decidedBy } = writeback
   const { attempts, sentAt, finishedAt, expiresAt } = writeback
   const link = (folder: string, id: string, text: string | null = null) =>
     linkTo(frame, folder, id, foreignText(text ?? id))
@@ -89,6 +89,7 @@ function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: 
   return facts([
     ['About', target],
     ['Batch', batchId === null ? null : link('batches', batchId)],
+    ['Row of its file', sourceRow === null ? null : String(sourceRow)],
     ['Queued', html`${ago(writeback.createdAt, frame)}${by(createdBy)}`],
     ['Approved', approvedBy === null ? null : by(approvedBy)],
     ['Last decision', decidedBy === null ? null : by(decidedBy)],

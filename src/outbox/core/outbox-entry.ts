@@ -18,6 +18,8 @@ export type OutboxEntry = CommonValues & {
   readonly status: WritebackStatus
   readonly attempts: number
   readonly batchId: string | null
+  /** Of the imported file, as its spreadsheet numbers it: the header is row 1. */
+  readonly sourceRow: number | null
   readonly createdAt: string
   readonly createdBy: string | null
   readonly sentAt: string | null

@@ -69,6 +69,10 @@ export type QueuedImport = {
   readonly notices: readonly MistakeKind[]
   /** The columns that were let through. */
   readonly ignoredColumns: readonly string[]
+  /** Rows of a sheet without a reply and a flag: they are still to be written. */
+  readonly emptyRows: number
+  /** What a person said that a column means, now or for an earlier file; `ignored` = nothing. */
+  readonly columns: Readonly<Record<string, string>>
 }
 
 export type ImportReport = RejectedImport | (QueuedImport & SendEstimate)
@@ -81,6 +85,9 @@ export type PreviewReport =
       readonly review: ReviewSummary
       /** They would need approval. */
       readonly draft: boolean
+      readonly notices: readonly MistakeKind[]
+      readonly emptyRows: number
+      readonly columns: Readonly<Record<string, string>>
       /** To the service, for a check. */
       readonly requests: number
     })

@@ -58,8 +58,10 @@ export type Obstacle = { readonly reason: ReviewReason; readonly why: string }
 
 /** A write-back to review: a row of a file, or a row of a batch. */
 export type ReviewRow = {
-  /** The row of the spreadsheet, or its place in the batch; from 1. */
+  /** Its number for people: the row of the spreadsheet, or else its place in the batch; from 1. */
   readonly position: number
+  /** In the order of the queue. A row of a spreadsheet may be two write-backs. */
+  readonly place: number
   /** Null if it is not queued yet. */
   readonly id: string | null
   readonly operation: Operation
@@ -106,7 +108,7 @@ export type ReviewFacts = {
 
 export type FieldChange = { readonly field: FieldName; readonly old: FieldValue; readonly new: FieldValue }
 
-export type WritebackReview = Pick<ReviewRow, 'position' | 'id' | 'operation' | 'target'> & {
+export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'id' | 'operation' | 'target'> & {
   readonly action: ReviewAction
   readonly outcome: ReviewOutcome
   readonly reason: ReviewReason | null
@@ -139,6 +141,7 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
   const changes = isSent && facts.target !== null ? findChanges(request, facts.target, lane) : []
   const review: WritebackReview = {
     position: row.position,
+    place: row.place,
     id: row.id,
     operation: row.operation,
     target: row.target,

@@ -37,35 +37,46 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
   const [kinds, notices] = [createMistakeCounter(), createMistakeCounter()]
   const mistakes: LineMistake[] = []
   const batches = new Set<string | null>()
-  let [validRows, mistakenRows, differing] = [0, 0, 0]
+  let [validRows, mistakenRows, differing, rows, found, lastRow] = [0, 0, 0, 0, 0, 0]
   let ignoredColumns: readonly string[] = []
   let isHeaderMistaken = false
   for await (const chunk of inChunks(lines, rowsPerLookup, weightOf)) {
-    for (const { importLine, queuedAs, ...found } of await judge(chunk)) {
-      const { line, row, ref, source } = importLine
+    for (const { importLine, queuedAs, ...judged } of await judge(chunk)) {
+      const { line, row, ref, source, foundBy } = importLine
+      const byVisitor = foundBy === undefined ? [] : [{ ...foundByVisitor, found: foundBy }]
+      // A row of a sheet may be two write-backs.
+      if (row !== lastRow) rows += 1
+      lastRow = row
       if (source.format === 'csv') ignoredColumns = source.header.ignored
       if (source.format === 'csv header') isHeaderMistaken = true
-      kinds.add(row, ref, found.mistakes)
-      notices.add(row, ref, found.notices)
+      kinds.add(row, ref, judged.mistakes)
+      notices.add(row, ref, [...judged.notices, ...byVisitor])
+      found += byVisitor.length
       if (queuedAs !== null) {
         differing += 1
         batches.add(queuedAs.batch)
       }
-      if (found.mistakes.length === 0) {
+      if (judged.mistakes.length === 0) {
         validRows += 1
         continue
       }
       mistakenRows += 1
-      if (mistakes.length < maxReportedMistakes) mistakes.push({ line, row, ref, why: found.mistakes.map(mistakeText) })
-      await onMistaken?.(importLine, found.mistakes)
+      if (mistakes.length < maxReportedMistakes)
+        mistakes.push({ line, row, ref, why: judged.mistakes.map(mistakeText) })
+      await onMistaken?.(importLine, judged.mistakes)
     }
   }
   const [batch = null] = batches
   return {
     /** The first row of a CSV file does not name the columns of an import, so no row was read. */
     isHeaderMistaken,
+    /** As a spreadsheet counts them. */
+    rows,
+    /** Write-backs. */
     validRows,
     mistakenRows,
+    /** Write-backs whose conversation was found by the visitor's address or name: a person has to look at it. */
+    found,
     /** The first ones, in file order; `kinds` counts all. */
     mistakes: mistakes as readonly LineMistake[],
     kinds: kinds.kinds(),
@@ -85,6 +96,7 @@ function weightOf({ source }: ImportLine): number {
   return 1 + size / charactersPerRow
 }
 
+const foundByVisitor = toMistake(null, "found by the visitor's address or name, so the batch waits for approval")
 const differsFromQueued = toMistake('ref', 'was queued before for another write-back, so this row is not queued')
 const repeatsRow = 'an earlier row sends the same words to the same conversation'
 const wasSent = 'the same words were sent to the same conversation in the last 30 days'

@@ -9,6 +9,7 @@ import { byteOrderMark, formulaStart, toCsvLine } from '../../export/writers/csv
 import type { RequestField } from '../core/field-kinds.ts'
 import { operationTypes } from '../core/operations.ts'
 import { commonFields, commonNames, commonValue, type WritebackRequest } from '../core/writeback-request.ts'
+import { columnOfWord } from './header-words.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 /** Besides the operation and its target. */
@@ -37,6 +38,7 @@ export const outcomeColumns = [
   'sent_at',
   'finished_at',
   'request_id',
+  'source_row',
 ] as const
 type OutcomeColumn = (typeof outcomeColumns)[number]
 
@@ -45,8 +47,16 @@ export const mistakeColumns = ['row', 'mistake'] as const
 /** In such a file, what the columns of a request cannot hold: a JSON line as it is. */
 export const jsonLineColumn = 'line'
 
+/** In a sheet of replies: whose conversation it is, where a row has no `conversation_id`. */
+export const visitorColumns = ['visitor_email', 'visitor_name'] as const
+/** What a sheet of replies shows besides. */
+export const shownColumns = ['last_words', 'waiting_since'] as const
+
 const columnsByKey = new Map(
-  [...requestColumns, ...outcomeColumns, ...mistakeColumns, jsonLineColumn].map((name) => [toColumnKey(name), name]),
+  [
+    ...[...requestColumns, ...outcomeColumns, ...mistakeColumns, jsonLineColumn],
+    ...[...visitorColumns, ...shownColumns],
+  ].map((name) => [toColumnKey(name), name]),
 )
 
 /** `Conversation ID`, `conversationId` and `CONVERSATION-ID` are the same. */
@@ -57,9 +67,14 @@ export function toColumnKey(header: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, '')
 }
 
-/** The column that a header cell names; undefined if imports and exports have none of that name. */
-export function knownColumn(header: string): string | undefined {
+/** The column that has this name; undefined if imports and exports have none. */
+export function namedColumn(header: string): string | undefined {
   return columnsByKey.get(toColumnKey(header))
+}
+
+/** The column that a header cell means, also by another word. */
+export function knownColumn(header: string): string | undefined {
+  return namedColumn(header) ?? columnOfWord(toColumnKey(header))
 }
 
 export function isRequestColumn(name: string | undefined): name is string {

@@ -8,11 +8,15 @@ import {
   fromCsvCell,
   isRequestColumn,
   knownColumn,
+  namedColumn,
   parseFlag,
   requestColumns,
   requestFields,
   toColumnKey,
+  visitorColumns,
 } from './csv-columns.ts'
+import { columnOfWord } from './header-words.ts'
+import { isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 type FieldValue = string | boolean | null
@@ -56,6 +60,7 @@ function withoutClearedCheckboxes(fields: Readonly<Record<string, FieldValue>>):
 }
 
 function kindOf(field: string): RequestField['kind'] {
+  if (visitorColumns.some((column) => column === field)) return 'line'
   return field === 'operation' ? 'word' : (requestFields.get(field)?.kind ?? 'id')
 }
 
@@ -108,6 +113,11 @@ function toStandardTime(text: string): string {
 /** Columns without meaning for the import: those named here, or all that it does not know. */
 export type IgnoredColumns = readonly string[] | 'all'
 
+/** By the key of a header cell, the column that a person says it is; `ignored`: none. */
+export type ColumnMap = Readonly<Record<string, string>>
+
+export type HeaderOptions = { readonly ignoreColumns?: IgnoredColumns; readonly columns?: ColumnMap }
+
 export type CsvHeader = {
   /** The cells of the first row as they are. */
   readonly cells: readonly string[]
@@ -115,6 +125,8 @@ export type CsvHeader = {
   readonly columns: readonly (HeaderColumn | 'ignored' | 'unnamed')[]
   /** The unknown columns that were let through. */
   readonly ignored: readonly string[]
+  /** Its rows name no operation: see `reply-sheet.ts`. */
+  readonly isSheet: boolean
 }
 
 type HeaderColumn = { readonly field: string }
@@ -122,30 +134,47 @@ type HeaderColumn = { readonly field: string }
 /** Each row costs time for each column, so a hostile file must not have millions. */
 const maxColumns = 1_000
 
+/** What each cell means; undefined: nobody has said it. */
+export function readColumns(cells: readonly string[], columns: ColumnMap = {}) {
+  const said = cells.map((cell) => (Object.hasOwn(columns, toColumnKey(cell)) ? columns[toColumnKey(cell)] : undefined))
+  const named = cells.map((cell, index) => said[index] ?? namedColumn(cell))
+  // A column of the very name leaves others nothing to mean by it.
+  const inSheet = cells.map((cell, index) => {
+    const word = columnOfWord(toColumnKey(cell))
+    return said[index] ?? (word === undefined || named.includes(word) ? named[index] : word)
+  })
+  const isSheet = !named.includes('operation') && isSheetOfReplies(inSheet)
+  return { isSheet, meant: isSheet ? inSheet : named }
+}
+
 /** Column names may be in any order and case, with or without spaces. */
 export function parseHeader(
   cells: readonly string[],
-  ignore: IgnoredColumns = [],
+  { ignoreColumns: ignore = [], columns: map = {} }: HeaderOptions = {},
 ): { ok: true; header: CsvHeader } | { ok: false; mistakes: readonly RequestMistake[] } {
   if (cells.length > maxColumns) return { ok: false, mistakes: [toMistake(null, 'has more than 1000 columns')] }
-  if (!namesColumns(cells)) return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
+  const { meant, isSheet } = readColumns(cells, map)
+  if (meant.every((column) => column === undefined))
+    return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
+  const isRead = isSheet ? isSheetColumn : isRequestColumn
   const columns: CsvHeader['columns'][number][] = []
   const ignored: string[] = []
   const mistakes: RequestMistake[] = []
   for (const [index, cell] of cells.entries()) {
-    const [known, key] = [knownColumn(cell), toColumnKey(cell)]
+    const [known, key] = [meant[index], toColumnKey(cell)]
     const isListed = ignore !== 'all' && key !== '' && ignore.some((name) => toColumnKey(name) === key)
-    // Exports and files of mistakes have columns of their own, and their import needs no word about them.
-    const isOwn = known !== undefined && !isRequestColumn(known)
-    if (isRequestColumn(known) && !isListed) columns.push({ field: known })
-    else if (isListed || isOwn || ignore === 'all') columns.push('ignored')
+    // Exports, sheets and files of mistakes have columns of their own, and their import needs no word about them.
+    const isOwn = known !== undefined && known !== 'ignored' && !isRequestColumn(known)
+    if (isRead(known) && !isListed) columns.push({ field: known })
+    else if (isListed || isOwn || known === 'ignored' || ignore === 'all') columns.push('ignored')
     else columns.push('unnamed')
     if (columns[index] === 'ignored' && key !== '' && !isOwn) ignored.push(toColumnTitle(cell))
     if (columns[index] === 'unnamed' && key !== '') mistakes.push(unknownColumn(cell, index))
   }
   mistakes.push(...repeatedColumns(columns))
-  if (!columns.some((column) => isField(column) && column.field === 'operation')) mistakes.push(missingOperation)
-  return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, header: { cells, columns, ignored } }
+  const hasOperation = columns.some((column) => isField(column) && column.field === 'operation')
+  if (!isSheet && !hasOperation) mistakes.push(missingOperation)
+  return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, header: { cells, columns, ignored, isSheet } }
 }
 
 /** Whether at least one cell is the name of a column. Otherwise the row holds something else. */

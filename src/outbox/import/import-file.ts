@@ -6,18 +6,22 @@ import type { ProjectName } from '../../values/project.ts'
 import { needsApproval } from '../core/batches.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import type { QueuedImport, RejectedImport } from '../core/reports.ts'
-import type { WritebackRequest } from '../core/writeback-request.ts'
 import { importSource, type ReviewSource } from '../review/review-rows.ts'
-import type { EnqueueOptions } from '../sql/enqueue.ts'
+import type { EnqueueOptions, RequestToQueue } from '../sql/enqueue.ts'
 import type { ImportLookups, Outbox } from '../sql/outbox.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
-import type { IgnoredColumns } from './csv-values.ts'
+import type { ColumnMap, IgnoredColumns } from './csv-values.ts'
 import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
 import { changedFileError, type ImportBuffer, openImportBuffer } from './import-buffer.ts'
 import { createMistakesFile } from './mistakes-file.ts'
-import { type ImportLine, parseLines } from './parse-lines.ts'
+import { type ImportLine, type LineOptions, parseLines } from './parse-lines.ts'
+import type { SheetOptions } from './reply-sheet.ts'
 
-export type ParseOptions = FormOptions & { readonly ignoreColumns?: IgnoredColumns }
+export type ParseOptions = FormOptions &
+  Pick<SheetOptions, 'senderName' | 'findConversation'> & {
+    readonly ignoreColumns?: IgnoredColumns
+    readonly columns?: ColumnMap
+  }
 
 export type ImportFile = {
   readonly buffer: ImportBuffer
@@ -45,7 +49,7 @@ export type ImportOptions = CheckFileOptions &
     readonly title: string | null
     readonly note: string | null
     /** Called when all rows are valid, before they are queued in one transaction. */
-    readonly onChecked: (check: CheckResult) => Promise<void>
+    readonly onChecked: (check: FileCheck) => Promise<void>
     /** What the audit log of the console says of the import, in the same transaction. */
     readonly audit?: (queued: number, known: number, batch: string) => NewAuditEvent
   }
@@ -75,8 +79,8 @@ export async function importFile(
   options: ImportOptions,
   run: <T>(work: () => Promise<T>) => Promise<T>,
 ): Promise<RejectedImport | QueuedImport> {
-  const checks: CheckResult[] = []
-  const onChecked = async (check: CheckResult) => {
+  const checks: FileCheck[] = []
+  const onChecked = async (check: FileCheck) => {
     if (checks.length === 0) await options.onChecked(check)
     checks.push(check)
   }
@@ -107,10 +111,11 @@ export async function importRequests(
   const check = await checkFile(outbox, file, options)
   if ('outcome' in check) return check
   await options.onChecked(check)
-  const status = needsApproval(check.validRows, options) ? 'draft' : 'queued'
+  const draft = options.draft || check.found > 0
+  const status = needsApproval(check.validRows, { ...options, draft }) ? 'draft' : 'queued'
   const batchId = toBatchName(file)
   const source = file.name === null ? null : basename(file.name)
-  const batch = { title: options.title, source, note: options.note, reverts: null }
+  const batch = { title: options.title, source, note: options.note, reverts: null, columns: check.columns }
   const requests = inChunks(
     withProgress(readRequests(file), (count) => onProgress('queued', count)),
     rowsPerInsert,
@@ -128,28 +133,35 @@ export async function importRequests(
 function toQueuedImport(
   project: ProjectName,
   outcome: QueuedImport['outcome'],
-  { differing, differingBatch, notices, ignoredColumns }: CheckResult,
+  { differing, differingBatch, notices, ignoredColumns, emptyRows, columns }: FileCheck,
 ): Omit<QueuedImport, 'batch' | 'queued' | 'known'> {
-  return { outcome, project, differing, differingBatch, notices, ignoredColumns }
+  return { outcome, project, differing, differingBatch, notices, ignoredColumns, emptyRows, columns }
 }
+
+/** `emptyRows`: of a sheet, those without a reply and a flag. `columns`: what a person said that they mean. */
+type FileCheck = CheckResult & { readonly emptyRows: number; readonly columns: ColumnMap }
 
 /** Validates every row, and writes those with mistakes to a file. */
 export async function checkFile(
   outbox: ImportLookups,
   file: ImportFile,
   { project, mistakesPath, onProgress, ...options }: CheckFileOptions,
-): Promise<RejectedImport | CheckResult> {
+): Promise<RejectedImport | FileCheck> {
   const batch = await outbox.importedAs(shortDigest(file))
   if (batch !== null) return { outcome: 'imported before', project, batch }
   const mistakesFile = mistakesPath === null ? null : await createMistakesFile(mistakesPath, file.name, formOf(file))
   try {
-    const lines = withProgress(readImportLines(file), (count) => onProgress('checked', count))
+    let emptyRows = 0
+    const onEmptyRow = () => {
+      emptyRows += 1
+    }
+    const lines = withProgress(readImportLines(file, { onEmptyRow }), (count) => onProgress('checked', count))
     const onMistaken = mistakesFile === null ? {} : { onMistaken: mistakesFile.write }
     const check = await checkLines(lines, { ...options, ...onMistaken, lookups: outbox })
     const written = (await mistakesFile?.publish()) ?? 0
-    if (check.mistakenRows === 0) return check
-    const { validRows, mistakenRows: mistaken, kinds, mistakes, isHeaderMistaken } = check
-    const rows = isHeaderMistaken ? 0 : validRows + mistaken
+    if (check.mistakenRows === 0) return { ...check, emptyRows, columns: file.parse.columns ?? {} }
+    const { mistakenRows: mistaken, kinds, mistakes } = check
+    const rows = check.isHeaderMistaken ? 0 : check.rows
     const writtenTo = written === 0 ? null : mistakesPath
     return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile: writtenTo }
   } finally {
@@ -157,19 +169,22 @@ export async function checkFile(
   }
 }
 
-function readImportLines(file: ImportFile): AsyncGenerator<ImportLine> {
-  return parseLines(file.buffer.read(), formOf(file), file.parse.ignoreColumns)
+export function readImportLines(
+  file: ImportFile,
+  more: Pick<LineOptions, 'onEmptyRow' | 'findConversation'> = {},
+): AsyncGenerator<ImportLine> {
+  return parseLines(file.buffer.read(), formOf(file), { ...file.parse, ...more })
 }
 
-function formOf({ buffer, parse }: ImportFile): FileForm {
+export function formOf({ buffer, parse }: ImportFile): FileForm {
   return detectFileForm(buffer.head, parse)
 }
 
 /** All rows were valid before. Behind some mistakes the file is not read to its end, where a change would be noticed. */
-async function* readRequests(file: ImportFile): AsyncGenerator<WritebackRequest> {
-  for await (const { result } of readImportLines(file)) {
+async function* readRequests(file: ImportFile): AsyncGenerator<RequestToQueue> {
+  for await (const { row, result } of readImportLines(file)) {
     if (!result.ok) throw changedFileError()
-    yield result.request
+    yield { ...result.request, sourceRow: row }
   }
 }
 

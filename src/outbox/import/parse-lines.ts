@@ -3,13 +3,13 @@
 import { maxLengths } from '../../../schema/operation-specs.ts'
 import { asJsonObject, tryParseJson } from '../../values/json.ts'
 import { idSchema } from '../core/field-kinds.ts'
-import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
+import { mistakeText, type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import { foreignFieldMistake, parseRequest, type RequestParseResult } from '../core/writeback-request.ts'
 import { columnLetter } from './csv-columns.ts'
 import { type CsvRecord, readRecords } from './csv-records.ts'
 import {
   type CsvHeader,
-  type IgnoredColumns,
+  type HeaderOptions,
   isBlankRow,
   isField,
   namesColumns,
@@ -19,6 +19,7 @@ import {
 } from './csv-values.ts'
 import type { CsvSeparator, FileForm } from './file-form.ts'
 import { readTextLines, type TextLine } from './line-reader.ts'
+import { isExplanation, type SheetOptions, toSheetRequests } from './reply-sheet.ts'
 import { withTextMistakes } from './spreadsheet-damage.ts'
 
 export type ImportLine = {
@@ -29,6 +30,8 @@ export type ImportLine = {
   readonly result: RequestParseResult
   /** The row's own key, also if the row has mistakes. */
   readonly ref: string | null
+  /** How its conversation was found, if not by an id. */
+  readonly foundBy?: string
   /** What the file has there. */
   readonly source:
     | { readonly format: 'csv'; readonly header: CsvHeader; readonly cells: readonly string[] }
@@ -36,15 +39,17 @@ export type ImportLine = {
     | { readonly format: 'jsonl'; readonly text: string }
 }
 
+export type LineOptions = HeaderOptions & SheetOptions
+
 /** Yields a line for each request or mistake. Skips blank rows and the CSV header. */
 export async function* parseLines(
   bytes: AsyncIterable<Uint8Array>,
   form: FileForm,
-  ignoreColumns?: IgnoredColumns,
+  options: LineOptions = {},
 ): AsyncGenerator<ImportLine> {
   const lines = readTextLines(bytes, form)
   if (form.format === 'csv') {
-    yield* parseCsv(readRecords(lines, form), form.separator, ignoreColumns)
+    yield* parseCsv(readRecords(lines, form), form.separator, options)
     return
   }
   for await (const line of lines) if (line.mistake !== null || line.text.trim() !== '') yield parseJsonLine(line)
@@ -72,7 +77,7 @@ const maxTitleRows = 10
 async function* parseCsv(
   records: AsyncIterable<CsvRecord>,
   separator: CsvSeparator,
-  ignoreColumns?: IgnoredColumns,
+  options: LineOptions,
 ): AsyncGenerator<ImportLine> {
   let header: CsvHeader | null = null
   let rejected: ImportLine | null = null
@@ -81,11 +86,11 @@ async function* parseCsv(
     // Spreadsheets write a row of separators for a row that was cleared.
     if (mistake === null && cells.every((cell) => cell.trim() === '')) continue
     if (header !== null) {
-      if (mistake !== null || !holdsNothing(cells, header)) yield toImportLine(record, header, separator)
+      if (mistake !== null || !holdsNothing(cells, header)) yield* toImportLines(record, header, separator, options)
       continue
     }
     if (rejected === null) {
-      const result = mistake === null ? parseHeader(cells, ignoreColumns) : { ok: false as const, mistakes: [mistake] }
+      const result = mistake === null ? parseHeader(cells, options) : { ok: false as const, mistakes: [mistake] }
       if (result.ok) header = result.header
       else rejected = { line, row, result, ref: null, source: { format: 'csv header', cells } }
       if (!result.ok && (mistake !== null || namesColumns(cells))) break
@@ -106,20 +111,46 @@ function holdsNothing(cells: readonly string[], header: CsvHeader): boolean {
   const isHeaderAgain =
     cells.length === header.cells.length &&
     cells.every((cell, index) => cell.replace(/^\uFEFF/, '') === header.cells[index])
-  return isHeaderAgain || isBlankRow(cells, header)
+  return isHeaderAgain || isBlankRow(cells, header) || (header.isSheet && isExplanation(cells))
 }
 
-function toImportLine(record: CsvRecord, header: CsvHeader, separator: CsvSeparator): ImportLine {
+function* toImportLines(
+  record: CsvRecord,
+  header: CsvHeader,
+  separator: CsvSeparator,
+  options: SheetOptions,
+): Generator<ImportLine> {
   const { line, row, cells, mistake } = record
   const rowFields = toRowFields(cells, header)
   const { ref } = rowFields.fields
-  const mistakes = [
+  const place = {
+    line,
+    row,
+    ref: typeof ref === 'string' ? ref : null,
+    source: { format: 'csv', header, cells },
+  } as const
+  const misplaced = [
     ...(mistake === null ? misplacedCells(cells, header) : [mistake]),
     ...swallowedRows(cells, header, separator),
-    ...rowFields.mistakes,
   ]
-  const result = addMistakes(mistake === null ? withTextMistakes(parseFields(rowFields)) : undefined, mistakes)
-  return { line, row, result, ref: typeof ref === 'string' ? ref : null, source: { format: 'csv', header, cells } }
+  const mistakes = [...misplaced, ...rowFields.mistakes]
+  const parse = (fields: RowFields['fields']) =>
+    mistake === null ? withTextMistakes(parseFields({ ...rowFields, fields })) : undefined
+  if (!header.isSheet) {
+    yield { ...place, result: addMistakes(parse(rowFields.fields), mistakes) }
+    return
+  }
+  const sheet = toSheetRequests(rowFields.fields, options)
+  if (sheet.requests.length === 0 && misplaced.length === 0) return options.onEmptyRow?.()
+  const results = sheet.requests.map((fields) => ({
+    ...{ ref: fields.ref ?? null, result: addMistakes(parse(fields), [...mistakes, ...sheet.mistakes]) },
+  }))
+  const wrong = results.flatMap(({ result }) => (result.ok ? [] : result.mistakes))
+  const foundBy = sheet.foundBy === null ? {} : { foundBy: sheet.foundBy }
+  // A row is corrected as a whole, so all of it has mistakes or none.
+  const all = new Map([...wrong, ...mistakes].map((found) => [mistakeText(found), found]))
+  if (all.size > 0) yield { ...place, result: { ok: false, mistakes: [...all.values()] } }
+  else for (const { ref, result } of results) yield { ...place, ...foundBy, ref, result }
 }
 
 /** Mistakes show the cells as a person sees them: `WAHR` instead of true. */

@@ -39,7 +39,7 @@ export type ReviewSource = {
   readonly rows: () => AsyncIterable<RowToReview>
   /** The batch of the rows; null if they are not queued yet. */
   readonly batch: string | null
-  /** By position, the results of checks with the service. */
+  /** By place, the results of checks with the service. */
   readonly readChecks: (rows: readonly RowToReview[]) => Promise<ReadonlyMap<number, ReviewCheck>>
   readonly storeChecks: (rows: readonly ReviewedRow[], checkedAt: string) => Promise<void>
 }
@@ -65,7 +65,7 @@ export async function* reviewRows(
   source: ReviewSource,
   { readAhead, readFacts, now }: ReviewDeps,
 ): AsyncGenerator<readonly ReviewedRow[]> {
-  const lastPositions = await findLastPositions(source)
+  const lastPlaces = await findLastPlaces(source)
   const lanes = new Map<string, Lane>()
   for await (const chunk of inChunks(source.rows(), rowsPerChunk)) {
     const newLanes = [...new Set(chunk.map(({ row }) => laneOf(row)))].filter((lane) => !lanes.has(lane))
@@ -78,7 +78,7 @@ export async function* reviewRows(
       if (known === undefined) return []
       const lane = applyRowsBefore(lanes.get(name) ?? firstLane, queued?.seq ?? null)
       const { review, states } = reviewInLane(rowToReview, known, lane.states, now)
-      if ((lastPositions[slotOf(name)] ?? 0) <= row.position) lanes.delete(name)
+      if ((lastPlaces[slotOf(name)] ?? 0) <= row.place) lanes.delete(name)
       else lanes.set(name, { ...lane, states })
       return [{ source: rowToReview, review }]
     })
@@ -123,10 +123,10 @@ function laneOf({ operation, target }: ReviewRow): string {
 /** Lanes with the same hash share a slot, and are then kept longer than needed. */
 const slots = 1 << 20
 
-async function findLastPositions({ rows }: ReviewSource): Promise<Uint32Array> {
-  const positions = new Uint32Array(slots)
-  for await (const { row } of rows()) positions[slotOf(laneOf(row))] = row.position
-  return positions
+async function findLastPlaces({ rows }: ReviewSource): Promise<Uint32Array> {
+  const places = new Uint32Array(slots)
+  for await (const { row } of rows()) places[slotOf(laneOf(row))] = row.place
+  return places
 }
 
 function slotOf(lane: string): number {
@@ -158,7 +158,7 @@ export async function reviewSource(
   }
   for await (const chunk of reviewRows(source, { readAhead: reader.readAhead, readFacts, now })) {
     const checks = await source.readChecks(chunk.map(({ source: row }) => row))
-    const reviews = chunk.map(({ review }) => withCheck(review, checks.get(review.position) ?? null))
+    const reviews = chunk.map(({ review }) => withCheck(review, checks.get(review.place) ?? null))
     for (const review of reviews) counter.add(review)
     await onReviews?.(reviews)
   }
@@ -171,42 +171,52 @@ export function importSource(readLines: () => AsyncIterable<ImportLine>, expires
   return {
     batch: null,
     async *rows() {
+      let place = 0
       for await (const { row: position, result } of readLines()) {
         if (!result.ok) continue
+        place += 1
         const request = { ...result.request, expiresAt: result.request.expiresAt ?? expiresAt }
         const { operation, target } = request
-        const row = { position, id: null, operation, target, queued: null, request: { ok: true, request } } as const
+        const row = {
+          position,
+          place,
+          id: null,
+          operation,
+          target,
+          queued: null,
+          request: { ok: true, request },
+        } as const
         yield { row, queued: null }
       }
     },
     readChecks: async () => checks,
     storeChecks: async (rows, checkedAt) => {
-      for (const { review } of rows) checks.set(review.position, { ...review, checkedAt })
+      for (const { review } of rows) checks.set(review.place, { ...review, checkedAt })
     },
   }
 }
 
-/** The drafts and the queued rows, numbered within the whole batch. Checks are stored, and hold until a row changes. */
+/** The drafts and the queued rows, numbered as in their file, or else within the whole batch. Checks are stored, and hold until a row changes. */
 export function batchSource(reader: Outbox, batch: string): ReviewSource {
   return {
     batch,
     async *rows() {
-      let position = 0
+      let place = 0
       for (let after = 0, isLast = false; !isLast; ) {
         const page = await reader.listBatch(batch, after, rowsPerChunk)
         for (const queued of page) {
-          position += 1
+          place += 1
           const { status } = queued.writeback
-          if (status === 'draft' || status === 'queued') yield toRow(queued, position)
+          if (status === 'draft' || status === 'queued') yield toRow(queued, place)
         }
         isLast = page.length < rowsPerChunk
         after = page.at(-1)?.seq ?? after
       }
     },
     readChecks: async (rows) => {
-      const positions = new Map(rows.map(({ row }) => [row.id, row.position]))
-      const stored = await reader.readChecks([...positions.keys()].filter((id) => id !== null))
-      return new Map(stored.flatMap((check) => (check.isVoid ? [] : [[positions.get(check.id) ?? 0, check]])))
+      const places = new Map(rows.map(({ row }) => [row.id, row.place]))
+      const stored = await reader.readChecks([...places.keys()].filter((id) => id !== null))
+      return new Map(stored.flatMap((check) => (check.isVoid ? [] : [[places.get(check.id) ?? 0, check]])))
     },
     storeChecks: (rows, checkedAt) =>
       reader.storeChecks(
@@ -217,10 +227,11 @@ export function batchSource(reader: Outbox, batch: string): ReviewSource {
   }
 }
 
-function toRow(queued: QueuedRow, position: number): RowToReview {
+function toRow(queued: QueuedRow, place: number): RowToReview {
+  const position = queued.sourceRow ?? place
   const { id, operation, target, rawRequest, createdAt, targetSnapshot } = queued.writeback
   const seen = { at: createdAt, seen: targetSnapshot }
-  return { queued, row: { position, id, operation, target, request: parseRequest(rawRequest), queued: seen } }
+  return { queued, row: { position, place, id, operation, target, request: parseRequest(rawRequest), queued: seen } }
 }
 
 const rowsPerRead = 200

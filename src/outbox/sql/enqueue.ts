@@ -11,6 +11,7 @@ import type { BatchDescription } from '../core/batches.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import { operationTypes } from '../core/operations.ts'
 import { commonNames, commonValue, conditionNames, type WritebackRequest } from '../core/writeback-request.ts'
+import type { ColumnMap } from '../import/csv-values.ts'
 import { appendEvent } from './audit-log.ts'
 import { readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
@@ -22,12 +23,15 @@ export type EnqueueOptions = {
   /** The default for requests without an expiry. */
   readonly expiresAt: string | null
   /** What is stored with the batch; without it, only its name and who queued it. */
-  readonly batch?: BatchDescription
+  readonly batch?: BatchDescription & { readonly columns?: ColumnMap }
   /** Queues nothing if batches were queued since this was read by `readQueueMark`. */
   readonly unlessMovedSince?: string
   /** As of a decision. `known`: rows whose refs were queued before. */
   readonly audit?: (queued: number, known: number) => NewAuditEvent
 }
+
+/** `sourceRow`: of the file that it comes from. */
+export type RequestToQueue = WritebackRequest & { readonly sourceRow?: number }
 
 /**
  * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were imported before, nothing
@@ -35,7 +39,7 @@ export type EnqueueOptions = {
  */
 export async function enqueue(
   context: ProjectDb,
-  requests: AsyncIterable<readonly WritebackRequest[]> | readonly (readonly WritebackRequest[])[],
+  requests: AsyncIterable<readonly RequestToQueue[]> | readonly (readonly RequestToQueue[])[],
   options: EnqueueOptions,
   digest?: string,
 ) {
@@ -100,7 +104,7 @@ export const correctedStep = 'corrected and queued again'
  */
 async function insertRequests(
   trx: ProjectDb,
-  requests: readonly WritebackRequest[],
+  requests: readonly RequestToQueue[],
   options: EnqueueOptions,
 ): Promise<readonly string[]> {
   const { db, kind, project, typed } = trx
@@ -115,15 +119,15 @@ async function insertRequests(
     const payload = encodeJson(kind, JSON.stringify(request.payload))
     return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? id : null)},
       ${value(target === 'visitor' ? id : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
-      ${value(options.createdBy)}, ${sql.join(toCommonParameters(trx, { ...request, expiresAt }))})`
+      ${value(options.createdBy)}, ${typed('integer', request.sourceRow ?? null)}, ${sql.join(toCommonParameters(trx, { ...request, expiresAt }))})`
   })
   const { rows: inserted } = await sql<{ id: string }>`
     insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id,
-      created_by, ${sql.join(commonNames.map(sql.ref))})
+      created_by, source_row, ${sql.join(commonNames.map(sql.ref))})
     values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id,
-      created_by = excluded.created_by, ${sql.join(conditionNames.map(replaceSql))}, step = ${correctedStep},
+      created_by = excluded.created_by, source_row = excluded.source_row, ${sql.join(conditionNames.map(replaceSql))}, step = ${correctedStep},
       approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
       due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
@@ -147,12 +151,21 @@ function replaceSql(column: string): RawBuilder<unknown> {
 async function insertBatch(trx: ProjectDb, { batchId, batch, createdBy }: EnqueueOptions): Promise<void> {
   if (batchId === null) return
   const { db, project } = trx
-  const { title = null, source = null, note = null, reverts = null } = batch ?? {}
+  const { title = null, source = null, note = null, reverts = null, columns = {} } = batch ?? {}
+  const columnMap = Object.keys(columns).length === 0 ? null : JSON.stringify(columns)
   const value = (text: string | null) => textParameter(trx, text)
-  await sql`insert into writeback_batches (project_id, id, title, source, note, reverts, created_at, created_by)
+  await sql`insert into writeback_batches (project_id, id, title, source, note, reverts, column_map, created_at,
+      created_by)
     values (${project}, ${batchId}, ${value(title)}, ${value(source)}, ${value(note)}, ${value(reverts)},
-      ${toTimeValue(trx)}, ${value(createdBy)})
+      ${value(columnMap)}, ${toTimeValue(trx)}, ${value(createdBy)})
     on conflict (project_id, id) do nothing`.execute(db)
+}
+
+/** What people said that columns mean, the newest first. */
+export async function listColumnMaps({ db, project }: ProjectDb): Promise<readonly ColumnMap[]> {
+  const { rows } = await sql<{ map: string }>`select column_map as map from writeback_batches
+    where project_id = ${project} and column_map is not null order by created_at desc limit 100`.execute(db)
+  return rows.map(({ map }) => JSON.parse(decodeText(map)))
 }
 
 async function deleteEmptyBatch({ db, project }: ProjectDb, { batchId }: EnqueueOptions): Promise<void> {

@@ -21,7 +21,7 @@ import { commonFields, commonNames, commonValue, conditionNames, mapCommonValues
 import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
-  attempts, batch_id as "batchId", created_at as "createdAt",
+  attempts, batch_id as "batchId", source_row as "sourceRow", created_at as "createdAt",
   created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
   message_id as "messageId", error, step, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
   undo_until as "undoUntil", epoch, seen,

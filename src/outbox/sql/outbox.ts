@@ -19,7 +19,7 @@ import {
 import { findClaimable, findRest, hasPending } from './claimable.ts'
 import { claim, listRecentOutcomes, markSending, recordMessageId, release, settle, settleSent } from './claims.ts'
 import { decide, decideBatch, revokeSending } from './decisions.ts'
-import { assignProject, enqueue, findDuplicateRefs, importedAs, readQueueMark } from './enqueue.ts'
+import { assignProject, enqueue, findDuplicateRefs, importedAs, listColumnMaps, readQueueMark } from './enqueue.ts'
 import {
   countByOperation,
   countByStatus,
@@ -45,6 +45,7 @@ import {
 import { readLanes } from './revert-source.ts'
 import { nameEntries, readFacts, readTargets } from './review-facts.ts'
 import { listBatch, listChecked, readAhead, readChecks, storeChecks } from './review-rows.ts'
+import { findVisitorConversations } from './visitor-matches.ts'
 
 export type Outbox = ReturnType<typeof createOutbox>
 export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'listReplies'>
@@ -62,7 +63,7 @@ export function createOutbox(context: ProjectDb) {
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
-    findConversation,
+    ...{ findConversation, findVisitorConversations, listColumnMaps },
   })
   const outbox = retryAllMethods(context.retry, repeated)
   return {

@@ -24,9 +24,15 @@ import {
 } from './row.ts'
 
 /** A row of a batch. */
-export type QueuedRow = { readonly seq: number; readonly epoch: number; readonly writeback: Writeback }
+export type QueuedRow = {
+  readonly seq: number
+  readonly epoch: number
+  /** Of the imported file, as its spreadsheet numbers it. */
+  readonly sourceRow: number | null
+  readonly writeback: Writeback
+}
 
-type RowWithSeq = OutboxRow & { seq: number }
+type RowWithSeq = OutboxRow & { seq: number; sourceRow: number | null }
 
 async function selectRows(
   context: ProjectDb,
@@ -35,7 +41,7 @@ async function selectRows(
 ): Promise<readonly RowWithSeq[]> {
   const status = await effectiveStatus(context)
   const { rows } = await sql<RowWithSeq>`
-    select seq, ${status} as status, ${outboxColumns} from writebacks
+    select seq, source_row as "sourceRow", ${status} as status, ${outboxColumns} from writebacks
     where project_id = ${context.project} and ${which} ${order}`.execute(context.db)
   return rows
 }
@@ -49,7 +55,12 @@ export async function listBatch(
 ): Promise<readonly QueuedRow[]> {
   const which = sql`batch_id = ${batch} and seq > ${afterSeq}`
   const rows = await selectRows(context, which, sql`order by seq limit ${limit}`)
-  return rows.map((row) => ({ seq: row.seq, epoch: row.epoch, writeback: decodeRow(context, row) }))
+  return rows.map((row) => ({
+    seq: row.seq,
+    epoch: row.epoch,
+    sourceRow: row.sourceRow,
+    writeback: decodeRow(context, row),
+  }))
 }
 
 const openSql = sql`status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))})`

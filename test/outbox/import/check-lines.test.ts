@@ -22,7 +22,7 @@ const kind = { found: [], foundOthers: 0, refs: [], override: null }
 describe('mistakes', () => {
   test('valid rows are counted', async () => {
     expect(await check([note, handled, note])).toEqual({
-      ...{ validRows: 3, mistakenRows: 0, mistakes: [], kinds: [], notices: [] },
+      ...{ rows: 3, found: 0, validRows: 3, mistakenRows: 0, mistakes: [], kinds: [], notices: [] },
       ...{ differing: 0, differingBatch: null, ignoredColumns: [], isHeaderMistaken: false },
     })
   })

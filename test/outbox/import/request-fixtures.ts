@@ -21,7 +21,7 @@ export async function parseAllLines(
   options: ImportFormat | ParseOptions = 'auto',
 ): Promise<ImportLine[]> {
   const parse = typeof options === 'string' ? { format: options } : options
-  return Array.fromAsync(parseLines(chunks(file), detectFileForm(Buffer.from(file), parse), parse.ignoreColumns))
+  return Array.fromAsync(parseLines(chunks(file), detectFileForm(Buffer.from(file), parse), parse))
 }
 
 /** `line: operation`, or `line: why; why` for a mistake. */

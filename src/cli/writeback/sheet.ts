@@ -1,0 +1,102 @@
+/** `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. Beside `import`, as it is for that. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { createOutputFile } from '../../export/output-file.ts'
+import { pluralize } from '../../values/format.ts'
+import { type Ms, parseDuration } from '../../values/time.ts'
+import type { CommandContext } from '../command-context.ts'
+import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
+import { type CommonOptions, oneProjectOption } from '../options.ts'
+
+type Options = CommonOptions & {
+  readonly older: Ms
+  readonly unassigned?: true
+  readonly search?: string
+  readonly visitor?: string
+  readonly template?: true
+  readonly output?: string
+  readonly force?: true
+}
+
+const help = `
+Those who wait for an answer, the longest first, or what --search or --visitor names: a row for each conversation, with
+empty columns for the reply (content) and the flag (handled). Fill them in, save as CSV, and import the file as it is:
+rows that are left empty are skipped, and no reply is sent where the visitor has written since.
+
+Examples:
+  $ deskmirror writeback sheet --output waiting.csv
+  $ deskmirror writeback import waiting.csv --sender-name Ann --dry-run
+  $ deskmirror writeback sheet --older 24h --unassigned > waiting.csv
+  $ deskmirror writeback sheet --template > template.csv      the columns, and what each does
+
+Exit code: 0 written · 1 failed, trying again may help · 2 a person must change something`
+
+export function sheetCommand(context: CommandContext): Command {
+  const options = [
+    new Option('--older <duration>', 'only who has waited for that long').argParser(parseAge).default(0, 'everyone'),
+    new Option('--unassigned', 'only who waits without an agent'),
+    new Option('--search <words>', 'what the search of the console finds, instead of who waits'),
+    new Option('--visitor <id>', 'the conversations of a visitor, instead of who waits'),
+    new Option('--template', 'no conversations: the columns, and a row that explains them').conflicts([
+      ...['older', 'unassigned', 'search', 'visitor'],
+    ]),
+    new Option('--output <file.csv>', 'the file; otherwise standard output'),
+    new Option('--force', 'overwrite the file'),
+    oneProjectOption(),
+  ]
+  const command = new Command('sheet')
+    .summary('write conversations as a sheet to fill with replies')
+    .description('Writes conversations as a CSV sheet to fill with replies, which `writeback import` reads.')
+    .addHelpText('after', help)
+    .action((typed: Options) => {
+      const scope = { what: 'no sheet was written' }
+      return runForProject(context, typed, scope, (call) => runSheet(context, call, typed))
+    })
+  for (const option of options) command.addOption(option)
+  return command
+}
+
+async function runSheet(context: CommandContext, { config, project }: ProjectCall, options: Options) {
+  const { replySheet } = await context.load(() => import('../../console/sql/reply-sheet.ts'))
+  const { sheetTemplate } = await context.load(() => import('../../outbox/import/reply-sheet.ts'))
+  if (options.template === true) return writeLines(context, options, [sheetTemplate])
+  const { older: minAgeMs, unassigned, search: text, visitor: id } = options
+  const list =
+    text !== undefined
+      ? ({ kind: 'search', text } as const)
+      : id !== undefined
+        ? ({ kind: 'visitor', id } as const)
+        : ({ kind: 'waiting', minAgeMs, isUnassigned: unassigned === true } as const)
+  const { withWarehouse } = await context.load(() => import('../../app/with-warehouse.ts'))
+  return withWarehouse(
+    config,
+    ({ projectDb }) => writeLines(context, options, replySheet(projectDb(project.projectId), list, context.now())),
+    { access: 'read' },
+  )
+}
+
+async function writeLines(
+  context: CommandContext,
+  { output: path, force }: Options,
+  lines: AsyncIterable<string> | readonly string[],
+): Promise<CommandResult> {
+  const file = path === undefined ? null : await createOutputFile(path, { overwrite: force === true })
+  const output = file?.output ?? context.openStdout()
+  let rows = -1
+  try {
+    for await (const line of lines) {
+      await output.write(Buffer.from(line))
+      rows += 1
+    }
+    await file?.publish()
+  } finally {
+    await file?.discard()
+  }
+  const written = `wrote ${path}: ${pluralize(rows, 'conversation')}`
+  return { document: null, lines: path === undefined ? [] : [written], exit: 0 }
+}
+
+function parseAge(text: string): Ms {
+  const ms = parseDuration(text)
+  if (ms !== undefined) return ms
+  throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
+}

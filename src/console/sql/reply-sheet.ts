@@ -1,0 +1,81 @@
+/** Lists of conversations as sheets of replies: who waits, what a search finds, and those of a visitor. */
+import { sql } from 'kysely'
+import { waitingNow } from '../../analytics/sql/waiting.ts'
+import { type SheetRow, sheetHeader, toSheetLine } from '../../outbox/import/reply-sheet.ts'
+import { inChunks } from '../../values/chunks.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import { listParameter } from '../../warehouse/dialect.ts'
+import { decodeText } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { search } from './search.ts'
+
+export type SheetList =
+  /** Who waits for at least that long. */
+  | { readonly kind: 'waiting'; readonly minAgeMs: Ms; readonly isUnassigned: boolean }
+  | { readonly kind: 'search'; readonly text: string }
+  | { readonly kind: 'visitor'; readonly id: string }
+
+/** A person answers no more in a spreadsheet, and a search reads messages for each page. */
+export const maxSheetRows = { waiting: 10_000, search: 500, visitor: 500 } as const
+
+const rowsPerRead = 500
+
+/** CSV, a line at a time. */
+export async function* replySheet(context: ProjectDb, list: SheetList, now: EpochMs): AsyncGenerator<string> {
+  yield sheetHeader
+  for await (const ids of inChunks(listIds(context, list, now), rowsPerRead)) {
+    const rows = new Map((await readRows(context, ids)).map((row) => [row.id, row]))
+    for (const id of ids) {
+      const row = rows.get(id)
+      if (row !== undefined) yield toSheetLine(row)
+    }
+  }
+}
+
+async function* listIds(context: ProjectDb, list: SheetList, now: EpochMs): AsyncGenerator<string> {
+  const { db, project, typed } = context
+  if (list.kind === 'search') return yield* searchIds(context, list.text, now)
+  const which =
+    list.kind === 'waiting'
+      ? sql`select conversation_id as id from ${waitingNow} and project_id = ${project}
+          and waiting_since <= ${typed('time', toTimestamp(now - list.minAgeMs))}
+          and ${list.isUnassigned ? sql`assigned_agent_id is null` : sql`true`} order by waiting_since, conversation_id`
+      : sql`select id from conversations where project_id = ${project} and visitor_id = ${list.id}
+          and deleted_at is null order by last_message_at desc`
+  const { rows } = await sql<{ id: string }>`${which} limit ${maxSheetRows[list.kind]}`.execute(db)
+  for (const { id } of rows) yield id
+}
+
+async function* searchIds(context: ProjectDb, text: string, now: EpochMs): AsyncGenerator<string> {
+  let [before, count]: [string | null, number] = [null, 0]
+  do {
+    const found = await search(context, text, before)
+    if (found.kind !== 'found') {
+      if (found.kind === 'conversation') yield found.id
+      else yield* listIds(context, { kind: 'visitor', id: found.id }, now)
+      return
+    }
+    for (const { id } of found.conversations) yield id
+    count += found.conversations.length
+    before = found.next
+  } while (before !== null && count < maxSheetRows.search)
+}
+
+/** Of what the last words begin with, enough to know what they are about. */
+const shownCharacters = 500
+
+async function readRows({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<readonly SheetRow[]> {
+  const { rows } = await sql<Omit<SheetRow, 'lastMessageId'> & { readonly lastMessageId: number | string | null }>`
+    select c.id, visitors.name, visitors.email, f.waiting_since as "waitingSince",
+      (select max(id) from messages where project_id = ${project} and conversation_id = c.id) as "lastMessageId",
+      (select substr(content, 1, ${sql.lit(shownCharacters)}) from messages where project_id = ${project}
+        and conversation_id = c.id and kind = 'utterance' and deleted_at is null order by id desc limit 1) as "lastWords"
+    from ${listParameter(kind, ids)} as listed join conversations as c on c.project_id = ${project} and c.id = listed.value
+      left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
+      left join fct_conversation as f on f.project_id = ${project} and f.conversation_id = c.id`.execute(db)
+  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+  return rows.map((row) => ({
+    ...{ ...row, name: text(row.name), email: text(row.email), lastWords: text(row.lastWords) },
+    lastMessageId: row.lastMessageId === null ? null : String(row.lastMessageId),
+  }))
+}
