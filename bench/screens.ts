@@ -1,6 +1,7 @@
 /**
  * Pictures of every screen of the console, in light, in the dark and on a phone, of a small mirror: into the folder
- * `screens`, or the one that the argument names. `npm run screens` before the pictures of the README are replaced.
+ * `screens`, or the one that the first argument names; others name screens. `npm run screens` before the pictures of the README
+ * are replaced.
  */
 
 import { execFile } from 'node:child_process'
@@ -25,7 +26,7 @@ import { secret } from '../src/values/secret.ts'
 import { launchBrowserIn } from '../test/support/browser.ts'
 import { launcher } from './sandbox.ts'
 
-const folder = process.argv[2] ?? 'screens'
+const [folder = 'screens', ...only] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const work = mkdtempSync(join(tmpdir(), 'deskmirror-screens-'))
 const path = join(work, 'demo.db')
@@ -78,12 +79,14 @@ const screens: Readonly<Record<string, string>> = {
   projects: '/console/projects',
   log: '/console/log',
 }
+const shown = Object.entries(screens).filter(([name]) => only.length === 0 || only.includes(name))
 /** Of these the beginning says enough. */
 const long: ReadonlySet<string> = new Set(['batch', 'confirm'])
 const looks = {
   light: { viewport: { width: 1280, height: 860 } },
   dark: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' },
   phone: { viewport: { width: 390, height: 800 } },
+  'phone-dark': { viewport: { width: 390, height: 800 }, colorScheme: 'dark' },
 } as const
 
 for (const [look, options] of Object.entries(looks)) {
@@ -94,16 +97,16 @@ for (const [look, options] of Object.entries(looks)) {
   await page.getByLabel('Your name').fill('ann')
   await page.getByLabel(/token/i).fill('token')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  for (const [name, address] of Object.entries(screens)) {
+  for (const [name, address] of shown) {
     await page.goto(http.address + address)
-    await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: look !== 'phone' && !long.has(name) })
+    await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: !long.has(name) })
   }
   await context.close()
 }
 await browser.close()
 await http.close()
 await reads.close()
-process.stdout.write(`${folder}: ${(Object.keys(screens).length + 1) * Object.keys(looks).length} pictures\n`)
+process.stdout.write(`${folder}: ${(shown.length + 1) * Object.keys(looks).length} pictures\n`)
 
 type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'uncertain', string>>
 

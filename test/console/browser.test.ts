@@ -81,6 +81,31 @@ test('words lead to the thread that has them, and its end is read', async () => 
   expect(page.violations).toEqual([])
 })
 
+test.for([true, false])(
+  'a reply is drafted with the keyboard alone; with JavaScript: %s',
+  async (javaScriptEnabled) => {
+    const id = `00000000-0000-4000-8000-00000000000${javaScriptEnabled ? 1 : 2}`
+    await letWait(console.warehouse, console.project, id)
+    const page = await openPage(browser, console, 'olga', { javaScriptEnabled })
+    await page.go(`/console/p/main/conversations/${id}`)
+    await page.getByRole('link', { name: 'Write…' }).press('Enter')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('It is on its way.')
+    if (javaScriptEnabled) await page.keyboard.press('Control+Enter')
+    else {
+      for (const field of ['sender', 'andHandled', 'button']) {
+        await page.keyboard.press('Tab')
+        if (field === 'andHandled') await page.keyboard.press('Space')
+      }
+      await page.keyboard.press('Enter')
+    }
+    await page.getByRole('status').filter({ hasText: 'Added to olga’s drafts' }).waitFor()
+    expect(await page.locator('table tbody tr').count()).toBe(javaScriptEnabled ? 1 : 2)
+    expect(page.violations).toEqual([])
+  },
+)
+
 test('a session ends after twelve hours, and the page is there again after signing in', async () => {
   let time = Date.now()
   const dated = await startConsole(fill, { now: () => time })

@@ -12,6 +12,7 @@ let differing = 0
 
 startKeys()
 startPicks()
+startWriting()
 // What is still being counted is mostly there a moment later.
 if (element('[data-counting]') !== null) setTimeout(() => location.reload(), 1000)
 const { liveProject } = document.body.dataset
@@ -96,6 +97,18 @@ function startPicks() {
     show()
   })
   show()
+}
+
+/** Ctrl+Enter, or Command+Enter, sends what a person writes. */
+function startWriting() {
+  const form = document.querySelector('form[data-write]')
+  element('[data-submit-key]')?.removeAttribute('hidden')
+  form?.addEventListener('keydown', (event) => {
+    const { key, ctrlKey, metaKey } = /** @type {KeyboardEvent} */ (event)
+    if (key !== 'Enter' || !(ctrlKey || metaKey)) return
+    event.preventDefault()
+    if (form instanceof HTMLFormElement) form.requestSubmit()
+  })
 }
 
 /**

@@ -27,7 +27,7 @@ export function missingRole(
 }
 
 /** Imports in the browser always become drafts. */
-export const importRole: Role = 'operator'
+export const draftRole: Role = 'operator'
 
 /** `approveOwn`: whether people may approve what they queued themselves. */
 type Deciding = {

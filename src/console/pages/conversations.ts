@@ -2,13 +2,15 @@
 
 import { parseSearch } from '../../analytics/core/search-words.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
+import { describeRequest } from '../../outbox/core/review-labels.ts'
+import type { NamedEntry, Outbox } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
-import { type ScreenRequest, visibleTo } from '../screen.ts'
+import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   type ConversationData,
   type ConversationRow,
@@ -17,8 +19,9 @@ import {
   readWaiting,
 } from '../sql/conversations.ts'
 import { search } from '../sql/search.ts'
-import { ago, exactStart, foreignText, markedText, shortened, spanText, timeOf } from '../text.ts'
+import { ago, by, exactStart, foreignText, markedText, shortened, spanText, timeOf } from '../text.ts'
 import { statusOf } from '../writeback-blocks.ts'
+import { draftForm, whyNoDraft } from './draft-form.ts'
 
 export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<Page> {
   const seconds = Number(query('older') ?? 0)
@@ -72,23 +75,53 @@ function pendingNote(count: number): string {
   return `Up to ${formatCount(count)} conversations have changed and follow after the next sync.`
 }
 
-export async function showConversation({ db, frame, id, query }: ScreenRequest): Promise<Page | null> {
-  const data = visibleTo(frame, await readConversation(db, id, query('before')))
+export async function showConversation({ db, outbox, frame, id, query }: ScreenRequest): Promise<Page | null> {
+  const data = await readConversation(db, id, digitsOf(query('before')))
   if (data === null) return null
-  const { visitorId, name, email, waitingSince, sinceByService, isComplete, deletedAt, writebacks } = data
+  const writebacks = await listWritebacksTo(outbox, data)
+  const key = query('drafted')
+  const joined = key === null ? null : (writebacks.find(({ ref }) => ref?.startsWith(key))?.batchId ?? null)
+  return conversationPage(data, writebacks, { draft: null, problem: null, joined }, frame)
+}
+
+const listedWritebacks = 20
+
+/** What is queued for the conversation and its visitor, or was sent; the newest first. */
+export async function listWritebacksTo(
+  outbox: Outbox,
+  { id, visitorId }: Pick<ConversationData, 'id' | 'visitorId'>,
+): Promise<readonly NamedEntry[]> {
+  const targets = [id, ...(visitorId === null ? [] : [visitorId])]
+  const lists = await Promise.all(targets.map((target) => outbox.listNewest({ target }, listedWritebacks)))
+  const newest = lists.flat().toSorted((a, b) => b.seq - a.seq)
+  return outbox.nameEntries(newest.slice(0, listedWritebacks))
+}
+
+export function conversationPage(
+  read: ConversationData,
+  queued: readonly NamedEntry[],
+  writing: Parameters<typeof draftForm>[1],
+  frame: ProjectFrame,
+): Page {
+  const { writebacks, ...data } = visibleTo(frame, { ...read, writebacks: queued })
+  const { visitorId, name, email, waitingSince, sinceByService, isComplete, deletedAt } = data
   const address = addressOf(frame, 'conversations', data.id)
   const visitor =
     visitorId === null
       ? foreignText(null)
       : linkTo(frame, 'visitors', visitorId, foreignText(name ?? email ?? visitorId))
   const writebackTable = table(
-    'Write-backs to this conversation, the newest first',
-    ['What', 'Status'],
+    'Write-backs to this conversation and its visitor, the newest first',
+    ['What', 'Asks for', 'Status', 'Queued'],
     writebacks.map((row) => [
       linkTo(frame, 'writebacks', row.id, operationTypes[row.operation].words[0]),
+      shortened(describeRequest({ ...row, payload: row.payload ?? {} }), 140),
       statusOf(row.status, frame),
+      html`${ago(row.createdAt, frame)}${by(row.createdBy)}`,
     ]),
   )
+  const isWritable = !frame.isReadOnly && deletedAt === null
+  const toForm = isWritable && whyNoDraft(frame) === null
   const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this conversation.</p>`}
 ${facts([
   ['Visitor', visitor],
@@ -101,10 +134,13 @@ ${facts([
   ['Origin', data.origin && foreignText(data.origin)],
   ['Id', foreignText(data.id)],
 ])}
+${toForm && data.isNewest ? html`<p class="actions"><a class="button" href="#write">Write…</a></p>` : nothing}
 ${isComplete === false ? html`<p class="problem">The service did not list all of its messages.</p>` : nothing}
 ${older(data.older === null ? null : withQuery(address, { before: data.older }), 'Older messages')}
 ${thread(data, frame)}
-${writebacks.length === 0 ? nothing : section('Write-backs', writebackTable)}`
+${data.isNewest ? nothing : older(address, toForm ? 'The newest messages, and writing' : 'The newest messages')}
+${writebacks.length === 0 ? nothing : section('Write-backs', writebackTable)}
+${isWritable && data.isNewest ? draftForm(data, writing, frame) : nothing}`
   return { title: 'Conversation', section: 'Search', content }
 }
 
@@ -133,14 +169,14 @@ export function thread(
   const entries = [
     ...messages.map(({ role, name, sender, content, at, isDeleted }) => {
       const same = isMarked(content, at)
-      const by = html`${same ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
+      const head = html`${same ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
       const item =
         role === 'event'
           ? eventOf(
               html`${foreignText(content)}${(name ?? '').trim() === '' ? nothing : html` · ${foreignText(name)}`}`,
               at,
             )
-          : html`<li class="${role}${same ? ' marked' : ''}"><p class="by">${by}</p><p>${exactStart(content, length)}</p></li>\n`
+          : html`<li class="${role}${same ? ' marked' : ''}"><p class="by">${head}</p><p>${exactStart(content, length)}</p></li>\n`
       return { at: at ?? '', item }
     }),
     ...shownChanges.map(({ field, before, after, at }) => ({

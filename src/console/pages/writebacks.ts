@@ -17,7 +17,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, type Choice, choices, linkTo, older, section, table } from '../blocks.ts'
-import { importRole } from '../core/permissions.ts'
+import { draftRole } from '../core/permissions.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
 import type { ReviewedRow } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
@@ -80,7 +80,7 @@ async function batches({ outbox, frame, query }: ScreenRequest): Promise<Html> {
     ]),
     'No batch has been queued yet.',
   )
-  const mayImport = frame.canDecide && frame.viewer !== null && hasRole(frame.viewer.role, importRole)
+  const mayImport = frame.canDecide && frame.viewer !== null && hasRole(frame.viewer.role, draftRole)
   const importLink = html`<a class="button" href="${addressOf(frame, 'import')}">Import a file…</a>`
   const more = older(last === undefined ? null : withQuery(addressOf(frame, 'writebacks'), { before: last.id }))
   return section('Batches', html`${list}${more}`, mayImport ? importLink : nothing)

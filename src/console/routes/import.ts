@@ -12,7 +12,7 @@ import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
-import { importRole } from '../core/permissions.ts'
+import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
 import { type ImportView, importPage } from '../pages/import.ts'
 import type { Site } from './site.ts'
@@ -29,7 +29,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
   })
   app.post<{ Params: { project: ProjectName } }>('/p/:project/import', async (request, reply) => {
     const { viewer } = request
-    if (!(await requireRole(request, reply, importRole))) return reply
+    if (!(await requireRole(request, reply, draftRole))) return reply
     const config = site.config()
     const project = await findProject(request.params.project)
     if (viewer === null || project === null) return reply.callNotFound()
@@ -63,7 +63,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
     return show(422, { rejected: report, mistakesAddress: key && addressOf(frame, 'import', 'mistakes', key) })
   })
   app.get<{ Params: { key: string } }>('/p/:project/import/mistakes/:key', async (request, reply) => {
-    if (!(await requireRole(request, reply, importRole))) return reply
+    if (!(await requireRole(request, reply, draftRole))) return reply
     const file = downloads.find(request.viewer?.name ?? '', request.params.key)
     if (file === null) return reply.callNotFound()
     return reply.type('text/csv').header('content-disposition', 'attachment; filename="mistakes.csv"').send(file)

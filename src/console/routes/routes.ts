@@ -12,6 +12,7 @@ import type { FileAnswer, Screen } from '../screen.ts'
 import { admit, readNames, viewerOf } from './admit.ts'
 import { addHeaders, serveAssets } from './assets.ts'
 import { addDecisions } from './decide.ts'
+import { addDrafts } from './drafts.ts'
 import { addImport } from './import.ts'
 import { createLiveStreams } from './live.ts'
 import { projectScreens } from './screens.ts'
@@ -32,6 +33,7 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
     addGlobalScreens(app, site)
     for (const screen of projectScreens) addScreen(app, screen, site)
     addDecisions(app, site)
+    addDrafts(app, site)
     await addImport(app, site)
     addLive(app, site)
   }

@@ -1,5 +1,5 @@
 /** The pages below `/console/p/:project`, and who may see each. */
-import { importRole } from '../core/permissions.ts'
+import { draftRole } from '../core/permissions.ts'
 import { showBatch } from '../pages/batch.ts'
 import { showBudget, showCharts } from '../pages/charts.ts'
 import { showConversation, showSearch, showVisitor, showWaiting } from '../pages/conversations.ts'
@@ -39,5 +39,5 @@ export const projectScreens: readonly Screen[] = [
   { path: '/batches/:id', role: 'viewer', show: showBatch },
   { path: '/writebacks/:id', role: 'viewer', show: showWriteback },
   { path: '/confirm', role: 'operator', show: showConfirmation, isDecision: true },
-  { path: '/import', role: importRole, show: async ({ frame }) => importPage({}, frame), isDecision: true },
+  { path: '/import', role: draftRole, show: async ({ frame }) => importPage({}, frame), isDecision: true },
 ]

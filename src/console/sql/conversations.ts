@@ -2,7 +2,6 @@
 import { sql } from 'kysely'
 import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
 import { describeDifference, serviceDifference, waitingNow } from '../../analytics/sql/waiting.ts'
-import type { Operation, WritebackStatus } from '../../outbox/outbox.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
@@ -80,8 +79,8 @@ type StoredConversation = { readonly id: string; readonly isComplete: boolean | 
 export type ConversationData = NonNullable<Awaited<ReturnType<typeof readConversation>>>
 
 /**
- * The newest messages, or those before a message of that id; `older`: where older ones continue, null = these are all.
- * Null: there is no such conversation.
+ * The newest messages, or those before a message of that id, in digits; `older`: where older ones continue, null = these are
+ * all. Null: there is no such conversation.
  */
 export async function readConversation(context: ProjectDb, id: string, before: string | null) {
   const { db, project } = context
@@ -99,19 +98,13 @@ export async function readConversation(context: ProjectDb, id: string, before: s
   const changes = await sql<Record<'field' | 'at', string> & Record<'before' | 'after', string | null>>`
     select field, old_value as before, new_value as after, seen_at as at from conversation_changes
     where project_id = ${project} and conversation_id = ${id} order by id desc limit ${maxChanges}`.execute(db)
-  // What is queued for it, or was sent.
-  const writebacks = await sql<{ id: string; operation: Operation; status: WritebackStatus }>`
-    select id, operation, status from writebacks
-    where project_id = ${project} and lane = ${`conversation/${id.toLowerCase()}`} order by seq desc limit 20`.execute(
-    db,
-  )
   return {
     ...conversation,
     isComplete: conversation.isComplete === null ? null : Boolean(conversation.isComplete),
     messages: shown.toReversed(),
+    isNewest: before === null,
     older: found.length > pageMessages ? (shown.at(-1)?.id ?? null) : null,
     changes: changes.rows,
-    writebacks: writebacks.rows,
   }
 }
 
@@ -123,7 +116,7 @@ async function readMessages({ db, project }: ProjectDb, id: string, before: stri
       m.deleted_at as deleted, t.role as known
     from messages as m left join dim_sender_type as t on t.project_id = ${project} and t.sender_type = m.sender_type
     where m.project_id = ${project} and m.conversation_id = ${id}
-      and ${before !== null && /^\d{1,15}$/.test(before) ? sql`m.id < ${Number(before)}` : sql`true`}
+      and ${before === null ? sql`true` : sql`m.id < ${Number(before)}`}
     order by m.id desc limit ${pageMessages + 1}`.execute(db)
   return rows.map(({ deleted, kind, known, ...row }) => {
     const role = kind !== 'utterance' ? 'event' : (known ?? row.sender) === 'visitor' ? 'visitor' : 'team'

@@ -48,6 +48,8 @@ export type ImportOptions = CheckFileOptions &
     readonly draft: boolean
     readonly title: string | null
     readonly note: string | null
+    /** The batch that the rows join, which may exist; without it, they are one of their own, named after the file. */
+    readonly batchId?: string
     /** Called when all rows are valid, before they are queued in one transaction. */
     readonly onChecked: (check: FileCheck) => Promise<void>
     /** What the audit log of the console says of the import, in the same transaction. */
@@ -113,7 +115,7 @@ export async function importRequests(
   await options.onChecked(check)
   const draft = options.draft || check.found > 0
   const status = needsApproval(check.validRows, { ...options, draft }) ? 'draft' : 'queued'
-  const batchId = toBatchName(file)
+  const batchId = options.batchId ?? toBatchName(file)
   const source = file.name === null ? null : basename(file.name)
   const batch = { title: options.title, source, note: options.note, reverts: null, columns: check.columns }
   const requests = inChunks(

@@ -1,0 +1,86 @@
+/** Writing to a conversation: the form that makes a draft of a reply, a note or a flag, and who may not use it. */
+import { randomUUID } from 'node:crypto'
+import { hasRole } from '../../config/people.ts'
+import { attribute, type Html, html, nothing } from '../../values/html.ts'
+import { addressOf, linkTo, section } from '../blocks.ts'
+import { draftRole } from '../core/permissions.ts'
+import type { ProjectFrame } from '../layout.ts'
+import type { ConversationData } from '../sql/conversations.ts'
+import { foreignText } from '../text.ts'
+import { hiddenFields } from '../writeback-blocks.ts'
+
+export const draftKinds = ['reply', 'note', 'handled', 'reopen'] as const
+export type DraftKind = (typeof draftKinds)[number]
+
+const labels: Readonly<Record<DraftKind, string>> = {
+  reply: 'Reply',
+  note: 'Visitor note',
+  handled: 'Mark handled',
+  reopen: 'Reopen',
+}
+
+/** What a person wrote. */
+export type Draft = {
+  readonly kind: DraftKind
+  readonly content: string
+  readonly sender: string
+  /** The reply, and after it the flag. */
+  readonly andHandled: boolean
+  readonly allowDuplicates: boolean
+}
+
+/** Why nothing was queued. `isRepeated`: the same words went to this conversation before. */
+export type DraftProblem = { readonly text: string; readonly isRepeated: boolean }
+
+/** Null: this person may write here. */
+export function whyNoDraft({ viewer, canDecide }: Pick<ProjectFrame, 'viewer' | 'canDecide'>): string | null {
+  if (!canDecide) return 'Nothing can be written from here: writing to the service is switched off.'
+  if (viewer === null || !hasRole(viewer.role, draftRole))
+    return `Replies, notes and flags are drafted here by people with the role ${draftRole}; yours is ${viewer?.role}.`
+  return viewer.hidesMessages ? 'Who may not read messages cannot answer them.' : null
+}
+
+/** Of a person, one a day. */
+export function draftsTitle({ viewer, now, timeZone }: ProjectFrame): string {
+  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone }).format(now)
+  return `${viewer?.name}’s drafts, ${day}`
+}
+
+/** `joined`: the batch in which the draft is that was just made. */
+export function draftForm(
+  { id, visitorId, handledAt, messages }: ConversationData,
+  given: { readonly draft: Draft | null; readonly problem: DraftProblem | null; readonly joined: string | null },
+  frame: ProjectFrame,
+): Html {
+  const why = whyNoDraft(frame)
+  if (why !== null) return html`<p class="faint">${why}</p>`
+  const { problem, joined } = given
+  const draft: Draft = given.draft ?? {
+    ...{ kind: 'reply', content: '', sender: frame.viewer?.name ?? '' },
+    ...{ andHandled: false, allowDuplicates: false },
+  }
+  const kinds = (['reply', 'note', handledAt === null ? 'handled' : 'reopen'] as const).filter(
+    (kind) => kind !== 'note' || visitorId !== null,
+  )
+  const chosen = kinds.find((kind) => kind === draft.kind) ?? 'reply'
+  const choice = (kind: DraftKind) =>
+    html`<label><input type="radio" name="kind" value="${kind}" ${attribute('checked', kind === chosen)}> ${labels[kind]}</label>`
+  const check = (name: string, label: string, isChecked: boolean) =>
+    html`<label class="check ${name}"><input type="checkbox" name="${name}" value="yes" ${attribute('checked', isChecked)}> ${label}</label>`
+  // What is sent again, by a second click or by going back, has the same key, and is queued once.
+  const hidden = hiddenFields({ key: randomUUID(), expect: messages.at(-1)?.id ?? '' })
+  const form = html`${joined === null ? nothing : html`<p class="fine" role="status">Added to ${linkTo(frame, 'batches', joined, draftsTitle(frame))}: nobody receives it before it is approved.</p>`}
+${problem === null ? nothing : html`<p class="problem" role="alert">Nothing was queued. ${foreignText(problem.text)}</p>`}
+<form method="post" action="${addressOf(frame, 'conversations', id)}" class="stacked write" ${attribute('data-write', true)}>${hidden}
+<fieldset class="choices"><legend>Kind of draft</legend>${kinds.map(choice)}</fieldset>
+<label class="words">Text
+<textarea name="content" rows="5" maxlength="20000" ${attribute('autofocus', problem !== null)}>
+${draft.content}</textarea></label>
+<label class="sender">Name that the visitor sees
+<input name="sender" maxlength="300" autocomplete="off" value="${draft.sender}"></label>
+${check('andHandled', 'Then mark the conversation handled', draft.andHandled)}
+${problem?.isRepeated === true || draft.allowDuplicates ? check('allowDuplicates', 'Send the same words once more', draft.allowDuplicates) : nothing}
+<div class="actions"><button type="submit" class="primary">Add to my drafts</button><span class="faint" ${attribute('data-submit-key', true)} ${attribute('hidden', true)}>Ctrl+Enter</span></div>
+<p class="faint">A draft in “${draftsTitle(frame)}”: nobody receives anything before it is approved. If the visitor writes before then, the review says so and it is not sent.</p></form>`
+  return section('Write', form)
+}

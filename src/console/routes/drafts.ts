@@ -1,0 +1,163 @@
+/** A reply, a note or a flag that a person writes on the page of a conversation: a draft in their batch of the day. */
+import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyInstance } from 'fastify'
+import { importWritebacks } from '../../app/import.ts'
+import type { Config } from '../../config/config.ts'
+import type { Viewer } from '../../config/people.ts'
+import type { MistakeKind, NamedEntry } from '../../outbox/outbox.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
+import { withQuery } from '../../values/address.ts'
+import type { ProjectName } from '../../values/project.ts'
+import { UserError } from '../../values/user-error.ts'
+import { addressOf } from '../blocks.ts'
+import { draftRole } from '../core/permissions.ts'
+import { settingsOf, type Values } from '../decisions.ts'
+import type { ProjectFrame } from '../layout.ts'
+import { conversationPage, listWritebacksTo } from '../pages/conversations.ts'
+import { type Draft, type DraftProblem, draftKinds, draftsTitle, whyNoDraft } from '../pages/draft-form.ts'
+import type { ConsoleProject } from '../project.ts'
+import { type ConversationData, readConversation } from '../sql/conversations.ts'
+import { formatTime } from '../text.ts'
+import { type Site, valuesOf } from './site.ts'
+
+/** `key`: of the form, and the ref of what it queues, so that a form that is sent twice queues it once. */
+type PostedDraft = Draft & {
+  readonly key: string
+  /** The last message that the person saw; null = there was none. */
+  readonly expect: string | null
+}
+
+export function addDrafts(app: FastifyInstance, site: Site): void {
+  const { reads, requireRole, send, sendProblem } = site
+  type Route = { Params: { project: ProjectName; id: string } }
+  app.post<Route>('/p/:project/conversations/:id', async (request, reply) => {
+    const { viewer } = request
+    if (!(await requireRole(request, reply, draftRole))) return reply
+    const config = site.config()
+    const project = await site.findProject(request.params.project)
+    if (viewer === null || project === null) return reply.callNotFound()
+    const db = (await reads.warehouse()).projectDb(project.projectId)
+    const conversation = await readConversation(db, request.params.id, null)
+    if (conversation === null || conversation.deletedAt !== null) return reply.callNotFound()
+    const frame = await site.projectFrame(viewer, project)
+    const address = addressOf(frame, 'conversations', conversation.id)
+    const whyNot = whyNoDraft(frame)
+    if (config === null || whyNot !== null)
+      return sendProblem(reply, 403, 'Not allowed', whyNot ?? '', address, project)
+    const draft = readForm(valuesOf(request.body))
+    if (draft === null) return sendProblem(reply, 400, 'This did not work', 'The form is not whole.', address, project)
+    const queued = await listWritebacksTo(createOutbox(db), conversation)
+    const problem =
+      findProblem(draft, conversation, queued) ??
+      (await queueDraft(config, project, draft, conversation, { ...frame, viewer }))
+    if (problem === null) return reply.redirect(`${withQuery(address, { drafted: draft.key })}#write`, 303)
+    return send(
+      reply.code(422),
+      conversationPage(conversation, queued, { draft, problem, joined: null }, frame),
+      project,
+    )
+  })
+}
+
+/** Null: it is not a form of ours. */
+function readForm(values: Values): PostedDraft | null {
+  // Browsers send line ends as CRLF.
+  const text = (name: string) => (values(name).at(0) ?? '').replaceAll('\r\n', '\n')
+  const kind = draftKinds.find((known) => known === text('kind'))
+  const [key, expect] = [text('key'), text('expect')]
+  if (kind === undefined || !/^[\da-f-]{36}$/.test(key) || !/^\d{0,15}$/.test(expect)) return null
+  return {
+    ...{ key, kind, expect: expect === '' ? null : expect, content: text('content'), sender: text('sender').trim() },
+    ...{ andHandled: text('andHandled') === 'yes', allowDuplicates: text('allowDuplicates') === 'yes' },
+  }
+}
+
+/** As an import has them. */
+function rowsOf(draft: PostedDraft, { id, visitorId }: ConversationData): readonly object[] {
+  const { key: ref, kind, content, sender, andHandled, expect } = draft
+  const flag = (handled: boolean) => ({
+    operation: 'handled',
+    conversation_id: id,
+    handled,
+    expect,
+    ref: `${ref} handled`,
+  })
+  if (kind === 'note') return [{ operation: 'note', visitor_id: visitorId, content, expect, ref }]
+  if (kind !== 'reply') return [flag(kind === 'handled')]
+  const reply = { operation: 'message', conversation_id: id, content, sender_name: sender, expect, ref }
+  return andHandled ? [reply, flag(true)] : [reply]
+}
+
+/** What the person could not have seen: the visitor has written since, or the same note or flag waits already. */
+function findProblem(
+  draft: PostedDraft,
+  conversation: ConversationData,
+  queued: readonly NamedEntry[],
+): DraftProblem | null {
+  // This form was sent before, so what it did is what it does.
+  if (queued.some(({ ref }) => ref?.startsWith(draft.key))) return null
+  const seen = Number(draft.expect ?? 0)
+  if (conversation.messages.some(({ role, id }) => role === 'visitor' && Number(id) > seen))
+    return problemOf('The visitor has written since you opened this page. Read it, and add your draft again.')
+  if (draft.kind === 'reply') return null
+  const payload = draft.kind === 'note' ? { content: draft.content } : { handled: draft.kind === 'handled' }
+  const isWaiting = ({ status }: NamedEntry) => ['draft', 'queued', 'sending', 'uncertain'].includes(status)
+  const same = queued.some((entry) => isWaiting(entry) && isDeepStrictEqual({ ...entry.payload }, payload))
+  return same ? problemOf('The same is waiting already: it is the list of write-backs below.') : null
+}
+
+function problemOf(text: string, isRepeated = false): DraftProblem {
+  return { text, isRepeated }
+}
+
+/** By the checks of an import, whose rows they are. Null: they are queued, or were. */
+async function queueDraft(
+  config: Config,
+  project: ConsoleProject,
+  draft: PostedDraft,
+  conversation: ConversationData,
+  frame: ProjectFrame & { readonly viewer: Viewer },
+): Promise<DraftProblem | null> {
+  const { now, viewer } = frame
+  const rows = rowsOf(draft, conversation)
+  const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
+  const day = formatTime(now, frame.timeZone).slice(0, 10)
+  const report = await importWritebacks(
+    config,
+    settingsOf(config, project),
+    { source, name: null, parse: { format: 'jsonl' } },
+    {
+      ...{ now, draft: true, allowDuplicates: draft.allowDuplicates, createdBy: viewer.name, expiresAt: null },
+      ...{ batchId: `drafts-${day}-${hash('sha256', viewer.name).slice(0, 8)}`, title: draftsTitle(frame), note: null },
+      ...{ mistakesPath: null, onReviews: null, onReview: async () => {}, onProgress: () => {}, notify: () => {} },
+      audit: (count, _, batch) => ({
+        ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'drafted', count },
+        ...{ subject: batch, detail: `${draft.kind} · conversation ${conversation.id}` },
+      }),
+    },
+  ).catch((error: unknown) => {
+    if (error instanceof UserError) return error
+    throw error
+  })
+  if (report instanceof UserError) return problemOf(`${report.message}. ${report.next}`)
+  if (report.outcome === 'mistaken')
+    return problemOf(
+      report.kinds.map(describeMistake).join(' '),
+      report.kinds.some(({ override }) => override === 'allow-duplicates'),
+    )
+  return 'differing' in report && report.differing > 0
+    ? problemOf(
+        'This form was sent before, with other words: see the list of write-backs below. To add these, too, send it again.',
+      )
+    : null
+}
+
+const fieldNames: Readonly<Record<string, string>> = { content: 'The text', sender_name: 'The name' }
+
+/** `The text is empty.` */
+function describeMistake({ field, why, override, found: [found] }: MistakeKind): string {
+  if (override === null) return `${fieldNames[field ?? ''] ?? field ?? 'It'} ${why}.`
+  return `${why.charAt(0).toUpperCase()}${why.slice(1)}${found === undefined ? '' : ` (${found.value})`}.`
+}

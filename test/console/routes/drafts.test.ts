@@ -1,0 +1,207 @@
+/** Writing to a conversation over HTTP: what becomes a draft, once, and for whom. */
+
+import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
+import type { Warehouse } from '../../../src/app/open.ts'
+import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
+import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
+import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import { formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
+
+const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+const ada = 'ada00000-0000-4000-8000-000000000001'
+const handled = { handled_at: timeAt(9) }
+
+/** Conversations of a visitor, each with one message. */
+async function fill(warehouse: Warehouse) {
+  const main = openMirror(warehouse, 'main')
+  await main.commit(commit('visitors', [visitor(ada)]))
+  const columns = (n: number) => ({ visitor_id: n < 50 ? ada : idOf(1000 + n), ...(n === 40 ? handled : {}) })
+  const ids = Array.from({ length: 60 }, (_, n) => n)
+  await main.commit(
+    commit(
+      'conversations',
+      ids.map((n) => conversation(idOf(n), columns(n))),
+    ),
+  )
+  await main.commit(
+    commit(
+      'messages',
+      ids.map((n) => message(idOf(n), 1, { sender_type: 'visitor' })),
+    ),
+  )
+}
+
+const console = useConsole(fill)
+let conversations = 0
+/** Each test has conversations of its own, with visitors of their own. */
+const newConversation = () => idOf(50 + conversations++)
+
+type Fields = Record<string, string>
+
+/** What a browser would send of the form. */
+function fieldsOf(text: string): Fields {
+  const named = [...text.matchAll(/name="(key|expect|sender)"[^>]* value="([^"]*)"/g)]
+  return Object.fromEntries(named.map(([, name = '', value = '']) => [name, value]))
+}
+
+async function open(id: string, name = 'olga', at = console) {
+  const headers = { cookie: await at.signIn(name) }
+  const { text } = await at.ask(`/console/p/main/conversations/${id}`, { headers })
+  return { text, headers, fields: fieldsOf(text) }
+}
+
+/** The page of a conversation, and its form sent any number of times. */
+async function write(id: string, draft: Fields, name = 'olga', at = console) {
+  const { headers, fields } = await open(id, name, at)
+  const send = (more: Fields = {}) => {
+    const body = formBody({ kind: 'reply', content: 'It is on its way.', ...fields, ...draft, ...more })
+    const options = { method: 'POST', headers: { ...headers, ...ownForm }, body } as const
+    return at.ask(`/console/p/main/conversations/${id}`, options)
+  }
+  return { send, again: (location: string) => at.ask(location.replace(/#.*/, ''), { headers }) }
+}
+
+const outbox = () => createOutbox(console.warehouse.projectDb('main'))
+const draftsOf = async (target: string) =>
+  (await outbox().list({ target }, 10)).map(({ operation, payload, status, expect: seen }) => [
+    ...[operation, status, seen],
+    payload,
+  ])
+
+describe('a draft', () => {
+  test('is a row of the batch that the person has for the day', async () => {
+    const [first, second] = [newConversation(), newConversation()]
+    const { send, again } = await write(first, { sender: 'Olga', andHandled: 'yes' })
+    const sent = await send({ content: 'Dear Bo,\r\nit is on its way.' })
+    expect([sent.status, sent.headers.location]).toEqual([303, expect.stringMatching(/drafted=.*#write$/)])
+    expect((await again(String(sent.headers.location))).text).toMatch(/Added to <a [^>]*>olga’s drafts, \d+ \w+<\/a>/)
+    expect(await draftsOf(first)).toEqual([
+      ['message', 'draft', '1', { content: 'Dear Bo,\nit is on its way.', sender_name: 'Olga' }],
+      ['handled', 'draft', '1', { handled: true }],
+    ])
+    await (await write(second, {})).send()
+    await (await write(second, {}, 'ann')).send({ content: 'Another one.' })
+    const of = async (target: string) => (await outbox().list({ target }, 10)).map(({ batchId }) => batchId)
+    const [batch, same] = [...(await of(first)), ...(await of(second))].filter((_, row) => row !== 1)
+    expect(same).toBe(batch)
+    expect(new Set(await of(second)).size).toBe(2)
+    expect(await outbox().findBatch(batch ?? '')).toMatchObject({ createdBy: 'olga', rows: 3, state: 'draft' })
+    const events = (await createAuditLog(console.warehouse.db).list(null, 20)).filter((it) => it.action === 'drafted')
+    expect(events.map((it) => [it.person, it.role, it.subject === batch, it.count, it.detail])).toEqual([
+      ['ann', 'approver', false, 1, `reply · conversation ${second}`],
+      ['olga', 'operator', true, 1, `reply · conversation ${second}`],
+      ['olga', 'operator', true, 2, `reply · conversation ${first}`],
+    ])
+  })
+
+  test.for([
+    ['note', ada, 0, { kind: 'note' }, ['note', 'draft', '1', { content: 'It is on its way.' }]],
+    ['flag', idOf(1), 1, { kind: 'handled' }, ['handled', 'draft', '1', { handled: true }]],
+    ['flag that reopens', idOf(40), 40, { kind: 'reopen' }, ['handled', 'draft', '1', { handled: false }]],
+  ] as const)('may be a %s, which waits once', async ([, target, n, draft, expected]) => {
+    expect((await (await write(idOf(n), draft)).send()).status).toBe(303)
+    const repeated = await (await write(idOf(n), draft, 'ann')).send()
+    expect([repeated.status, repeated.text.includes('The same is waiting already')]).toEqual([422, true])
+    expect(await draftsOf(target)).toEqual([expected])
+  })
+
+  test('is queued once, however often its form is sent', async () => {
+    const id = newConversation()
+    const { send } = await write(id, {})
+    const sent = await Promise.all([send(), send(), send()])
+    expect([...sent, await send()].map(({ status }) => status)).toEqual([303, 303, 303, 303])
+    const other = await send({ content: 'Other words.' })
+    expect([other.status, other.text.includes('This form was sent before, with other words')]).toEqual([422, true])
+    expect(await draftsOf(id)).toHaveLength(1)
+    expect((await open(id)).text).toContain('It is on its way.')
+  })
+
+  test('with words that went to the conversation before is refused, unless the person says so', async () => {
+    const id = newConversation()
+    await (await write(id, {})).send()
+    const repeated = await (await write(id, {})).send()
+    expect([repeated.status, repeated.text]).toEqual([
+      422,
+      expect.stringContaining('The same words are queued for the same conversation.'),
+    ])
+    expect(repeated.text).toContain('name="allowDuplicates"')
+    expect((await (await write(id, {})).send({ allowDuplicates: 'yes' })).status).toBe(303)
+    expect(await draftsOf(id)).toHaveLength(2)
+  })
+
+  test('with a mistake is refused, and its words stay', async () => {
+    const id = newConversation()
+    const { send } = await write(id, {})
+    const empty = await send({ content: ' ', sender: 'Olga' })
+    expect([empty.status, empty.text]).toEqual([
+      422,
+      expect.stringContaining('Nothing was queued. <bdi>The text is empty.'),
+    ])
+    const long = await send({ sender: 'x'.repeat(301) })
+    expect(long.text).toMatch(/The name is longer than 300 characters[\s\S]*It is on its way\.<\/textarea>/)
+    expect((await send({ key: 'x' })).status).toBe(400)
+    expect(await draftsOf(id)).toEqual([])
+  })
+
+  test('is refused if the visitor has written since, and its approval shows if that happens later', async () => {
+    const id = newConversation()
+    const { send } = await write(id, {})
+    const say = async (n: number) => {
+      const written = message(id, n, { sender_type: 'visitor', created_at: timeAt(n) })
+      await openMirror(console.warehouse, 'main').commit(commit('messages', [written]))
+    }
+    await say(7)
+    const late = await send()
+    expect([late.status, late.text]).toEqual([422, expect.stringContaining('The visitor has written since')])
+    expect((await send(fieldsOf(late.text))).status).toBe(303)
+    await say(8)
+    const [{ batchId } = { batchId: '' }] = await outbox().list({ target: id }, 1)
+    const { headers } = await open(id)
+    const { text } = await console.ask(`/console/p/main/batches/${batchId}?would=stands_against`, { headers })
+    expect(text).toMatch(/a visitor has written|the visitor has written/i)
+  })
+})
+
+describe('the form', () => {
+  const post = { kind: 'reply', key: crypto.randomUUID(), content: 'Words.', sender: 'Vera' }
+  const hal = person('hal', 'operator', true)
+
+  test('is for those who may draft and read; the others see why', async () => {
+    const all = await startConsole(fill, { access: { people: () => [...people, hal], httpToken: null } })
+    for (const [name, why] of [
+      ['vera', 'people with the role operator; yours is viewer'],
+      ['hal', 'Who may not read messages cannot answer them'],
+    ] as const) {
+      const { text } = await open(idOf(1), name, all)
+      expect([text.includes(why), text.includes('data-write')]).toEqual([true, false])
+      expect((await (await write(idOf(1), post, name, all)).send()).status).toBe(403)
+    }
+    expect(await createOutbox(all.warehouse.projectDb('main')).countByStatus({})).toEqual({})
+  })
+
+  test('is not there where nothing is written', async () => {
+    const closed = await startConsole(fill, { readOnly: true })
+    const { text } = await open(idOf(1), 'ann', closed)
+    expect([text.includes('Nothing can be written from here'), text.includes('data-write')]).toEqual([true, false])
+    expect((await (await write(idOf(1), post, 'ann', closed)).send()).status).toBe(403)
+    const older = await console.ask(`/console/p/main/conversations/${idOf(1)}?before=1`, {
+      headers: { cookie: await console.signIn('olga') },
+    })
+    expect([older.text.includes('The newest messages, and writing'), older.text.includes('data-write')]).toEqual([
+      true,
+      false,
+    ])
+  })
+
+  test('is accepted from a page of the console only, for a conversation that is there', async () => {
+    const { send } = await write(idOf(2), post)
+    const body = formBody(post)
+    const headers = { cookie: await console.signIn('olga'), ...ownForm, 'sec-fetch-site': 'cross-site' }
+    const foreign = await console.ask(`/console/p/main/conversations/${idOf(2)}`, { method: 'POST', headers, body })
+    expect(foreign.status).toBe(403)
+    expect((await (await write(idOf(999), post)).send()).status).toBe(404)
+    expect(await draftsOf(idOf(2))).toEqual([])
+    expect((await send()).status).toBe(303)
+  })
+})
