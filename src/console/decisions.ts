@@ -17,7 +17,8 @@ import type {
   SelectionMismatch,
 } from '../outbox/outbox.ts'
 import { withOutboxSnapshot } from '../outbox/sql/outbox.ts'
-import { decodeSegment } from '../values/address.ts'
+import { decodeSegment, escapeName, withQuery } from '../values/address.ts'
+import { addressOf } from './blocks.ts'
 import type { ConsoleProject } from './project.ts'
 import type { Reviews } from './reviews.ts'
 
@@ -32,6 +33,18 @@ export type DecisionTarget = {
 
 /** All values that a form or an address gives by this name. */
 export type Values = (name: string) => readonly string[]
+
+/** The page before a decision. `only`: of the rows, those of one operation; `after`: behind the last row of another page. */
+export function confirmAddress(
+  frame: Parameters<typeof addressOf>[0],
+  decision: DecisionName,
+  { batch, ids, would }: DecisionTarget,
+  { only = null, after = null }: { readonly only?: Operation | null; readonly after?: string | null } = {},
+): string {
+  const named = { decision, batch: batch === null ? null : escapeName(batch), would, only, after }
+  const address = withQuery(addressOf(frame, 'confirm'), named)
+  return ids === null ? address : `${address}&${new URLSearchParams(ids.map((id): [string, string] => ['id', id]))}`
+}
 
 /** More are decided about as a whole batch, or by what they would do. */
 const maxIds = 200
@@ -71,10 +84,20 @@ export async function filterOf(
 
 export type Selection = Awaited<ReturnType<typeof readSelection>>
 
-/** What a decision is about: the first rows, and the digest that names all of them. */
-export function readSelection(warehouse: Warehouse, project: ConsoleProject, filter: OutboxFilter, limit: number) {
+/** `only` null: of all operations. `after`: a place in the queue. */
+type PageOfRows = { readonly limit: number; readonly only: Operation | null; readonly after: number }
+
+/** What a decision is about: a page of its rows, and the digest that names all of them. */
+export function readSelection(
+  warehouse: Warehouse,
+  project: ConsoleProject,
+  filter: OutboxFilter,
+  { limit, only, after }: PageOfRows = { limit: 0, only: null, after: 0 },
+) {
   return withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
-    const { entries, named } = await outbox.readSelection(filter, limit)
+    const named = await outbox.digestOf(filter)
+    const shown = only === null ? filter : { ...filter, operations: [only] }
+    const entries = limit === 0 ? [] : await outbox.list(shown, limit, after)
     const counts: Partial<Record<Operation, number>> = {}
     for (const { operation, count } of await outbox.countByOperation(filter))
       counts[operation] = (counts[operation] ?? 0) + count

@@ -2,7 +2,7 @@
 
 import { createTurns, rememberResults } from '../http/remember-results.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
-import type { CheckedReview, Outbox, ReviewOutcome } from '../outbox/outbox.ts'
+import type { CheckedReview, Outbox, ReviewOutcome, SelectionDigest, StatusCounts } from '../outbox/outbox.ts'
 import { batchSource, reviewSource } from '../outbox/review/review-rows.ts'
 import { formatCount } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
@@ -17,6 +17,11 @@ export type ReviewedRow = ReturnType<typeof toReviewedRow>
 const reviewedRows = 1000
 const reviewHoldsMs: Ms = 20_000
 const reviewWaitsMs: Ms = 1500
+
+/** Of its drafts, which are named by this digest, and its counts: with others it is another review. */
+export function reviewVersion(drafts: SelectionDigest | null, counts: StatusCounts): string {
+  return `${drafts?.digest ?? ''} ${JSON.stringify(counts)}`
+}
 
 type BatchOfProject = { readonly project: ConsoleProject; readonly batch: string }
 
@@ -37,7 +42,7 @@ export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, n
   const reviews = remember(readReview)
   const outcomes = remember(groupByOutcome, 4)
   return {
-    /** Null: it is still being read. `version`: of its drafts and counts; with others it is another review. */
+    /** Null: it is still being read. `version`: see `reviewVersion`. */
     ofBatch: (project: ConsoleProject, batch: string, version: string, signal?: AbortSignal) =>
       reviews.soon(`${project.projectId} ${batch} ${version}`, { project, batch }, reviewWaitsMs, signal),
     /** The ids of the rows of a batch that would do this, in the order of the queue. `signal`: the client has left. */

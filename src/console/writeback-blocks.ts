@@ -1,8 +1,16 @@
 /** Blocks about write-backs and batches: one word for each status, everywhere the same, and the buttons of decisions. */
 
 import { decisions } from '../outbox/core/decisions.ts'
+import { outcomeLabels } from '../outbox/core/review-labels.ts'
 import { presentStatuses } from '../outbox/core/state.ts'
-import type { BatchState, DecisionName, EventLogEntry, StatusCounts, WritebackStatus } from '../outbox/outbox.ts'
+import type {
+  BatchState,
+  DecisionName,
+  EventLogEntry,
+  ReviewOutcome,
+  StatusCounts,
+  WritebackStatus,
+} from '../outbox/outbox.ts'
 import { escapeName, withQuery } from '../values/address.ts'
 import { formatCount } from '../values/format.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
@@ -56,6 +64,11 @@ export function batchStateOf(state: BatchState, frame: Assets): Html {
 export function countsText(counts: StatusCounts): string {
   const present = presentStatuses(counts)
   return present.map((status) => `${formatCount(counts[status] ?? 0)} ${statusWords[status].word}`).join(', ')
+}
+
+/** `will be sent: 253 replies, 20 reopen a handled conversation` */
+export function groupList(groups: readonly { readonly outcome: ReviewOutcome; readonly text: string }[]): Html {
+  return html`<ul class="groups">${groups.map(({ outcome, text }) => html`<li>${outcomeLabels[outcome]}: ${text}</li>`)}</ul>`
 }
 
 /** `draft → queued`; only the status if it stayed the same. */

@@ -16,10 +16,10 @@ import {
 } from '../batch-state.ts'
 import { addressOf, choices, linkTo, live, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
-import type { ReviewedRow } from '../reviews.ts'
+import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText, shortened } from '../text.ts'
-import { batchStateOf, countsText, decisionButtons, statusWords } from '../writeback-blocks.ts'
+import { batchStateOf, countsText, decisionButtons, groupList, statusWords } from '../writeback-blocks.ts'
 import { entryTable, listEntries, reviewedTable, rowsPerPage, statusChoices, statusNamed } from './writebacks.ts'
 
 export async function showBatch(request: ScreenRequest): Promise<Page | null> {
@@ -68,7 +68,7 @@ export async function readBatchData(
   if (status !== null)
     return { ...none, ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))) }
   if (countOpen(counts) === 0) return none
-  const version = `${found.report.approval?.digest ?? ''} ${JSON.stringify(counts)}`
+  const version = reviewVersion(found.report.approval, counts)
   const review = await reads.reviews.ofBatch(project, id, version, request.signal)
   return { ...none, review, ...(await pageOfReview(request, review?.rows ?? [], would)) }
 }
@@ -160,11 +160,10 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
     isChosen: outcome === would,
   }))
   const checks = `; ${formatCount(checked)} checked with the service, ${formatCount(differing)} otherwise`
-  const lines = groups.map(({ outcome, text }) => html`<li>${outcomeLabels[outcome]}: ${text}</li>`)
   const against = review.counts.stands_against + review.counts.not_known
   const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.</p>`
   return kept(html`<p class="faint">What they would do, as the mirror shows it at ${timeWithSeconds(new Date(frame.now).toISOString(), frame)}${checked === 0 ? '' : checks}:</p>
-<ul class="groups">${lines}</ul>${against === 0 ? nothing : note}${choices('What rows would do', tabs)}
+${groupList(groups)}${against === 0 ? nothing : note}${choices('What rows would do', tabs)}
 ${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}`)
 }
 

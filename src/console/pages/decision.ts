@@ -1,28 +1,23 @@
-/** The pages of a decision: before it, exactly what it is about; afterwards, what it did not do, or what has changed. */
+/** The page before a decision: exactly what it is about. */
 import { readSlotLimits } from '../../app/request-budgets.ts'
 import { estimateBatchMs } from '../../outbox/core/batches.ts'
-import { decisions, isDecision } from '../../outbox/core/decisions.ts'
+import { changedStatuses, decisions, isDecision } from '../../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
 import { describeTerms } from '../../outbox/core/review-labels.ts'
-import type { DecisionName, Operation, RevertReport, SelectionMismatch } from '../../outbox/outbox.ts'
+import type { DecisionName, Operation, OutboxFilter, ReviewOutcome } from '../../outbox/outbox.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { showNow } from '../batch-state.ts'
-import { addressOf, linkTo, section, table } from '../blocks.ts'
-import {
-  type DecisionTarget,
-  filterOf,
-  type MadeDecision,
-  readSelection,
-  type Selection,
-  targetOf,
-} from '../decisions.ts'
+import { addressOf, choices, linkTo, older, section, table } from '../blocks.ts'
+import { confirmAddress, type DecisionTarget, filterOf, readSelection, type Selection, targetOf } from '../decisions.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
-import { type ScreenRequest, visibleTo } from '../screen.ts'
-import { foreignText, spanText, timeOf } from '../text.ts'
-import { countsText, hiddenFields, statusWords, stepText } from '../writeback-blocks.ts'
-import { payloadText, quoted } from './writebacks.ts'
+import type { ConsoleReads } from '../reads.ts'
+import { reviewVersion } from '../reviews.ts'
+import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { foreignText, spanText } from '../text.ts'
+import { groupList, hiddenFields, statusWords } from '../writeback-blocks.ts'
+import { effectText, payloadText, quoted } from './writebacks.ts'
 
 /** More rows than a person counts at a glance: their number is typed. */
 export const typedOver = 50
@@ -41,13 +36,14 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   if (!isDecision(decision) || target === null) return null
   const { batch, ids, would } = target
   const filter = await filterOf(reads.reviews, project, decision, target, signal)
-  const selection = await readSelection(warehouse, project, filter, rowsShown)
-  const { queued = 0, sending = 0 } = selection.batch?.counts ?? {}
+  const only = operations.find((operation) => operation === query('only')) ?? null
+  const after = Number(digitsOf(query('after')) ?? 0)
+  const selection = await readSelection(warehouse, project, filter, { limit: rowsShown, only, after })
+  const { named, counts, batch: whole } = selection
+  const { count, digest } = named
+  const { queued = 0, sending = 0 } = whole?.counts ?? {}
   // Rows are leaving meanwhile, so the digest cannot name them.
   const isMoving = decision === 'cancel' && ids === null && would === null && queued + sending > 0
-  const takesMs = estimateBatchMs(await readSlotLimits(warehouse, project), selection.counts, 0)
-  const { named, entries, counts, batch: whole } = visibleTo(frame, selection)
-  const { count, digest } = named
   const back = backTo(frame, target)
   const title = `${decisions[decision].title} ${pluralize(count, 'write-back')}`
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
@@ -55,6 +51,7 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p>${now}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
+  const takesMs = estimateBatchMs(await readSlotLimits(warehouse, project), counts, 0)
   const fields = hiddenFields({
     ...{ decision, ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { id: ids }) },
     ...{ ...(would === null ? {} : { would }), ...(isMoving ? {} : { digest }) },
@@ -67,16 +64,71 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   const batchLink =
     whole &&
     html`<p>Of the batch ${linkTo(frame, 'batches', whole.id, foreignText(whole.title ?? whole.id))}, which has ${pluralize(whole.rows, 'row')}.</p>`
-  const heading =
-    entries.length < count ? `The first ${formatCount(entries.length)} of ${formatCount(count)}` : 'What it is about'
+  const review = decision === 'approve' || decision === 'resume' ? await readReview(request, selection, filter) : null
   const content = html`${batchLink}
 <ul class="consequences">${said.map((sentence) => html`<li>${sentence}</li>\n`)}</ul>
+${review === null ? nothing : effects(review, count, would)}
 <form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${fields}
 ${count > typedOver ? number : nothing}
 <div class="actions"><button type="submit" class="primary">${title}</button><a class="button" href="${back}">Back</a></div>
 <p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : exactly}</p></form>
-${section(heading, entryTable(entries, frame))}`
+${rows({ decision, target, only, selection: visibleTo(frame, selection), review }, frame)}`
   return { title, section: 'Write-backs', content }
+}
+
+type Review = NonNullable<Awaited<ReturnType<ConsoleReads['reviews']['ofBatch']>>>
+
+/** What the rows of the batch would do that have not left: as its page says. Null: without a batch, or still being read. */
+async function readReview(
+  { reads, outbox, project, frame, signal }: ScreenRequest,
+  { batch, named }: Selection,
+  { ids }: OutboxFilter,
+): Promise<Review | null> {
+  if (batch === null) return null
+  const isWhole = ids === undefined && batch.stoppedAt === null
+  const drafts = isWhole
+    ? named
+    : await outbox.digestOf({ batch: batch.id, statuses: changedStatuses('approve', false) })
+  const isApprovable = batch.stoppedAt === null && drafts.count > 0
+  const version = reviewVersion(isApprovable ? drafts : null, batch.counts)
+  return visibleTo(frame, await reads.reviews.ofBatch(project, batch.id, version, signal))
+}
+
+function effects({ groups, counts }: Review, count: number, would: ReviewOutcome | null): Html {
+  const shown = would === null ? groups : groups.filter(({ outcome }) => outcome === would)
+  const total = Object.values(would === null ? counts : { would: counts[would] }).reduce((sum, n) => sum + n, 0)
+  const which =
+    total === count ? 'What they would do' : `What all ${formatCount(total)} rows would do that have not left`
+  return html`<p>${which}, as the mirror shows it:</p>${groupList(shown)}`
+}
+
+type RowsToShow = {
+  readonly decision: DecisionName
+  readonly target: DecisionTarget
+  readonly only: Operation | null
+  readonly selection: Selection
+  readonly review: Review | null
+}
+
+/** A page of what is decided. The decision is about all of it, whichever page is shown. */
+function rows({ decision, target, only, selection, review }: RowsToShow, frame: ProjectFrame): Html {
+  const { entries, counts, named } = selection
+  const present = operations.filter((operation) => (counts[operation] ?? 0) > 0)
+  const kinds = [null, ...present].map((operation) => ({
+    label: operation === null ? `All (${formatCount(named.count)})` : countedText(operation, counts),
+    to: confirmAddress(frame, decision, target, { only: operation }),
+    isChosen: operation === only,
+  }))
+  const after = entries.length < rowsShown ? null : String(entries.at(-1)?.seq ?? '')
+  const next = after === null ? null : confirmAddress(frame, decision, target, { only, after })
+  const content = html`${present.length > 1 ? choices('Kinds of write-backs', kinds) : nothing}${entryTable(entries, review, frame)}${older(next, 'Next rows')}`
+  return section('What it is about', content)
+}
+
+/** `253 replies` */
+function countedText(operation: Operation, counts: Selection['counts']): string {
+  const count = counts[operation] ?? 0
+  return `${formatCount(count)} ${operationTypes[operation].words[count === 1 ? 0 : 1]}`
 }
 
 function consequences(
@@ -89,8 +141,7 @@ function consequences(
     return ['They are not sent, and “Go on” does not send them either. “Send again” brings them back, each by itself.']
   if (decision !== 'approve' && decision !== 'resume' && decision !== 'retry') return []
   const countOf = (operation: Operation) => counts[operation] ?? 0
-  const named = (operation: Operation) =>
-    `${formatCount(countOf(operation))} ${operationTypes[operation].words[countOf(operation) === 1 ? 0 : 1]}`
+  const named = (operation: Operation) => countedText(operation, counts)
   const present = operations.filter((operation) => countOf(operation) > 0)
   const lasting = present.filter((it) => operationTypes[it].notRevertible !== null)
   const revertible = new Intl.ListFormat('en-GB').format(present.filter((it) => !lasting.includes(it)).map(named))
@@ -115,91 +166,20 @@ function consequences(
   ]
 }
 
-function entryTable(entries: Selection['entries'], frame: ProjectFrame): Html {
+function entryTable(entries: Selection['entries'], review: Review | null, frame: ProjectFrame): Html {
+  const reviewed = new Map(review?.rows.map((row) => [row.id, row]))
   return table(
     'The write-backs that this is about',
-    ['What', 'About', 'What is sent', 'Status'],
-    entries.map(({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, status, ...terms }) => [
-      linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
-      html`${foreignText(visitorName ?? conversationId ?? visitorId)}${quoted(lastWords)}`,
-      html`${payloadText(payload)}${describeTerms(terms).map((term) => html`<br><span class="faint">${term}</span>`)}`,
-      statusWords[status].word,
-    ]),
-  )
-}
-
-/** `to`: where it is shown. `asItIs`: what can be decided about it now. */
-type Answer = { readonly to: string; readonly asItIs: Html }
-
-/** In place of a decision that cannot be made as things are. */
-export function unchangedPage(why: string, { to, asItIs }: Answer): Page {
-  const content = html`<p class="problem">${why}</p>${asItIs}<p><a class="button" href="${to}">Show it</a></p>`
-  return { title: 'Nothing was changed', section: 'Write-backs', content }
-}
-
-/** In place of a decision whose rows have changed since they were shown: what differs, and where to look again. */
-export function movedPage(
-  { now, counts, steps }: SelectionMismatch,
-  { to, asItIs }: Answer,
-  frame: ProjectFrame,
-): Page {
-  const latest = table(
-    'The latest steps of these write-backs, the newest first',
-    ['When', 'Write-back', 'Step', 'Who', 'Why'],
-    steps.map((step) => [
-      timeOf(step.at, frame),
-      linkTo(frame, 'writebacks', step.writebackId, foreignText(step.writebackId)),
-      stepText(step),
-      foreignText(step.person),
-      foreignText(step.detail),
-    ]),
-    'No step of them is known: rows were added to the batch or left it.',
-  )
-  const content = html`<p class="problem">Nothing was changed: what you were shown is not what is there now.</p>
-<p>Now this is about ${pluralize(now.count, 'write-back')}. All of the selection: ${countsText(counts)}.</p>
-<p><a class="button primary" href="${to}">Look again</a></p>
-${asItIs}
-${section('The latest steps', latest)}`
-  return { title: 'This has changed', section: 'Write-backs', content }
-}
-
-/** What a decision did, if it did not do all of what was asked: the rows that stayed, and why. */
-export function resultPage(
-  decision: DecisionName,
-  { moved, stayed, inFlight, revert }: MadeDecision,
-  { to, asItIs }: Answer,
-  frame: ProjectFrame,
-): Page {
-  const stayedTable = table(
-    'Rows that stayed as they were',
-    ['#Rows', 'Status', 'Why'],
-    stayed.map(({ count, status, why }) => [count, statusWords[status].word, foreignText(why)]),
-  )
-  const { label, made } = decisions[decision]
-  const outcome = moved === 0 ? `“${label}” does not apply any more.` : `${formatCount(moved)} ${made}.`
-  const content = html`<p><b>${outcome}</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
-${moved === 0 ? asItIs : nothing}
-${stayed.length === 0 ? nothing : section('These stayed as they were', stayedTable)}
-${revert === null || revert.notReverted.length === 0 ? nothing : notReverted(revert, frame)}
-<p><a class="button" href="${to}">Show it</a></p>`
-  return { title: moved === 0 ? 'Nothing was changed' : 'Done in part', section: 'Write-backs', content }
-}
-
-function notReverted({ notReverted: rows, counts }: RevertReport, frame: ProjectFrame): Html {
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  const groups = [...Map.groupBy(rows, ({ operation, why }) => `${operation} ${why}`).values()]
-  const content = table(
-    'Why rows are not taken back',
-    ['#Rows', 'Why', 'For example'],
-    groups.flatMap((group) => {
-      const examples = group.slice(0, 1)
-      return examples.map(({ id, operation, why }) => [
-        group.length,
-        foreignText(why),
+    ['What', 'About', 'What is sent', review === null ? 'Status' : 'Effect'],
+    entries.map(({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, status, ...terms }) => {
+      const effect = reviewed.get(id)
+      return [
         linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
-      ])
+        html`${foreignText(visitorName ?? conversationId ?? visitorId)}${quoted(lastWords)}`,
+        html`${payloadText(payload)}${describeTerms(terms).map((term) => html`<br><span class="faint">${term}</span>`)}`,
+        effect === undefined ? statusWords[status].word : effectText(effect),
+      ]
     }),
+    'No row follows.',
   )
-  const shown = rows.length < total ? `, of which these are the first ${formatCount(rows.length)}` : ''
-  return section(`${pluralize(total, 'row')} ${total === 1 ? 'is' : 'are'} not taken back${shown}`, content)
 }

@@ -158,13 +158,18 @@ function rowCells(
     linkTo(frame, 'writebacks', row.id, String(position)),
     html`${foreignText(row.visitorName)}${quoted(lastWords)}`,
     html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}`,
-    html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}${differs === null ? nothing : html`<br><span class="problem">${shortened(differs, 300)}</span>`}`,
+    effectText({ outcome, effect, differs }),
   ]
+}
+
+/** What a row would do, and what the service shows instead. */
+export function effectText({ outcome, effect, differs }: Pick<ReviewedRow, 'outcome' | 'effect' | 'differs'>): Html {
+  return html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}${differs === null ? nothing : html`<br><span class="problem">${shortened(differs, 300)}</span>`}`
 }
 
 /** The visitor's last words, below the name. */
 export function quoted(lastWords: string | null): Html {
-  return lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`
+  return lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 80)}”</span>`
 }
 
 /** Exactly what is sent: each field, with characters that nobody could see named. */

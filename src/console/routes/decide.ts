@@ -11,7 +11,8 @@ import { showNow } from '../batch-state.ts'
 import { addressOf } from '../blocks.ts'
 import { type DecisionSubject, missingRole } from '../core/permissions.ts'
 import { type DecisionTarget, decide, filterOf, type MadeDecision, readSelection, targetOf } from '../decisions.ts'
-import { backTo, movedPage, resultPage, typedOver, unchangedPage } from '../pages/decision.ts'
+import { movedPage, resultPage, unchangedPage } from '../pages/decided.ts'
+import { backTo, typedOver } from '../pages/decision.ts'
 import type { ConsoleProject } from '../project.ts'
 import { prefix, type Site, valuesOf } from './site.ts'
 
@@ -91,7 +92,11 @@ async function findRefusal({ reads }: Site, asked: Asked): Promise<Refusal | nul
   const { project, viewer, decision, batch, ids, digest, typed } = asked
   const warehouse = await reads.warehouse()
   const filter = { ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { ids }) }
-  const { entries, batch: known } = await readSelection(warehouse, project, filter, ids?.length ?? 0)
+  const { entries, batch: known } = await readSelection(warehouse, project, filter, {
+    limit: ids?.length ?? 0,
+    only: null,
+    after: 0,
+  })
   const [creator = null, ...others] = new Set(entries.map(({ createdBy }) => createdBy))
   const subject: DecisionSubject =
     ids === null
@@ -107,7 +112,7 @@ async function findRefusal({ reads }: Site, asked: Asked): Promise<Refusal | nul
   if (ids !== null && entries.length !== ids.length) return [409, 'Not all of these write-backs are there.']
   if (digest === null || decisions[decision].taken !== 'confirmed') return null
   const changed = await filterOf(reads.reviews, project, decision, asked)
-  const { named } = await readSelection(warehouse, project, changed, 0)
+  const { named } = await readSelection(warehouse, project, changed)
   // Many rows: the person has written how many.
   const isNumber = Number(typed.replace(/[\s,.]/g, '')) === named.count
   if (named.count <= typedOver || named.digest !== digest || isNumber) return null

@@ -50,6 +50,30 @@ const lastEvents = async (count: number) =>
     .slice(0, count)
     .map(({ person, action, subject, count: rows }) => [person, action, subject, rows])
 
+describe('the page before an approval', () => {
+  test('says what the rows would do, leads through all of them, and shows one kind of them alone', async () => {
+    const batch = 'mixed'
+    const replies = targets.slice(0, 52).map((target) => {
+      const payload = { content: 'It is here.', sender_name: 'Ann' }
+      return { ...flag(target), operation: 'message', payload } as const
+    })
+    const options = { status: 'draft', batchId: batch, createdBy: 'olga', expiresAt: null } as const
+    await admin().enqueue([[...replies, flag()]], options)
+    const rowsOf = (text: string) => [...text.matchAll(/data-label="What is sent"/g)].length
+    const linkOf = (text: string, label: string) =>
+      new RegExp(`href="/console/p/main(/confirm[^"]*)"[^>]*>${label}`).exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    const first = await page(`/confirm?decision=approve&batch=${batch}`)
+    expect(first).toContain('will be sent: 52 replies')
+    expect(rowsOf(first)).toBe(50)
+    expect(rowsOf(await page(linkOf(first, 'Next rows')))).toBe(3)
+    const flags = await page(linkOf(first, '1 flag'))
+    expect(rowsOf(flags)).toBe(1)
+    // It is about all of them, whatever is shown.
+    expect(flags).toContain('Approve 53 write-backs')
+    expect(/name="digest" value="(\w+)"/.exec(flags)?.[1]).toBe(/name="digest" value="(\w+)"/.exec(first)?.[1])
+  })
+})
+
 describe('a batch', () => {
   test('is imported, approved as it was seen, taken back within the grace, approved, stopped, resumed and cancelled', async () => {
     const batch = await draftBatch(3)
