@@ -1,5 +1,4 @@
 /** The worker: schedules, jobs and HTTP over one warehouse and one queue, until it is stopped. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, type ProjectConfig, settingsNeedingRestart } from '../src/config/config.ts'
 import type { Metrics } from '../src/http/http.ts'
@@ -20,8 +19,7 @@ import { laneJobs, schedulerJobs, syncJobs, webhookJobs } from './job-types.ts'
 import { createMaintenance } from './maintenance.ts'
 import { type JobData, openJobQueues, type QueueName } from './queues.ts'
 import { plannedInterval } from './schedule-plan.ts'
-import { requirePeopleTokens } from './worker-console.ts'
-import { checkReadiness, openWorkerHttp } from './worker-http.ts'
+import { checkReadiness, openWorkerHttp, requirePeopleTokens } from './worker-http.ts'
 
 export type WorkerOptions = {
   readonly log: Logger

@@ -38,16 +38,12 @@ export type ColumnType = keyof typeof columnTypes
 export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
 
 /** The type without the mark that a column may be null. */
-export function withoutNullability(type: ColumnSpec[0]): ColumnType {
-  return type.replace('?', '') as ColumnType
-}
+export const withoutNullability = (type: ColumnSpec[0]): ColumnType => type.replace('?', '') as ColumnType
 
 /** The types of undocumented fields, as `discovered_fields` names them. */
 export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' | 'json'
 
-export function columnTypeOf(type: FieldType): ColumnType {
-  return type === 'timestamp' ? 'time' : type
-}
+export const columnTypeOf = (type: FieldType): ColumnType => (type === 'timestamp' ? 'time' : type)
 
 export type TableSpec = {
   readonly note: string

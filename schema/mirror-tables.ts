@@ -186,9 +186,7 @@ export const mirrorTables = {
   },
 } as const satisfies Record<string, MirrorTableSpec>
 
-export function hasDeletedAt(table: keyof typeof mirrorTables): boolean {
-  return 'deleted_at' in mirrorTables[table].columns
-}
+export const hasDeletedAt = (table: keyof typeof mirrorTables): boolean => 'deleted_at' in mirrorTables[table].columns
 
 type Tables = typeof mirrorTables
 type Lists = (typeof streamSpecs)[ListStreamName]

@@ -75,6 +75,4 @@ function wantedInSqlite(name: string): readonly string[] {
     .map((clause) => plain(clause.slice(clause.indexOf('check '))))
 }
 
-function plain(sql: unknown): string {
-  return String(sql).replace(/\s+/g, ' ')
-}
+const plain = (sql: unknown): string => String(sql).replace(/\s+/g, ' ')

@@ -91,21 +91,14 @@ type PagedStreamName = StreamNameOf<'list' | 'child-list'>
 export type MirroredTable = Specs[StreamName]['table']
 
 export const streamNames = Object.keys(streamSpecs) as readonly StreamName[]
-export const listStreamNames = streamNames.filter((name) => isListStream(name))
-export const childStreamNames = streamNames.filter((name) => isChildStream(name))
-
-export function isListStream(stream: StreamName): stream is ListStreamName {
-  return streamSpecs[stream].kind === 'list'
-}
+export const isListStream = (stream: StreamName): stream is ListStreamName => streamSpecs[stream].kind === 'list'
 
 /** Its rows are read one parent at a time. */
-export function isChildStream(stream: StreamName): stream is ChildStreamName {
-  return 'parent' in streamSpecs[stream]
-}
+export const isChildStream = (stream: StreamName): stream is ChildStreamName => 'parent' in streamSpecs[stream]
 
-export function isPagedStream(stream: StreamName): stream is PagedStreamName {
-  return 'startColumn' in streamSpecs[stream]
-}
+export const isPagedStream = (stream: StreamName): stream is PagedStreamName => 'startColumn' in streamSpecs[stream]
+export const listStreamNames = streamNames.filter(isListStream)
+export const childStreamNames = streamNames.filter(isChildStream)
 
 /** The column whose day a row belongs to: when it began, which does not change later; null = rows of no day. */
 export function dayColumn(stream: StreamName): string | null {
@@ -114,9 +107,7 @@ export function dayColumn(stream: StreamName): string | null {
   return isChildStream(stream) ? null : streamSpecs[stream].timeColumn
 }
 
-export function hasStartDate(stream: StreamName): boolean {
-  return isPagedStream(stream) && streamSpecs[stream].hasStartDate
-}
+export const hasStartDate = (stream: StreamName): boolean => isPagedStream(stream) && streamSpecs[stream].hasStartDate
 
 export function childStreamsOf(parent: StreamName): readonly ChildStreamName[] {
   return childStreamNames.filter((child) => streamSpecs[child].parent === parent)

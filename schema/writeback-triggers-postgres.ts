@@ -2,8 +2,7 @@
  * The triggers of write-backs in Postgres. They name every object with its schema, so that a user who may insert a row cannot
  * substitute tables of their own.
  */
-import type { TargetKind } from './operation-specs.ts'
-import { snapshotSql } from './shown-fields.ts'
+import { snapshotSql, type TargetKind } from './operation-specs.ts'
 import {
   addRows,
   conditions,
@@ -35,13 +34,9 @@ export function eachRow(event: string, on: string, condition = ''): Trigger {
   return { event, on, each: condition === '' ? 'for each row' : `for each row when (${condition})` }
 }
 
-export function eachStatement(event: string, on: string): Trigger {
-  return { event, on, each: 'for each statement' }
-}
+export const eachStatement = (event: string, on: string): Trigger => ({ event, on, each: 'for each statement' })
 
-export function refuse(why: string): string {
-  return `raise exception '${why}' using errcode = 'check_violation';`
-}
+export const refuse = (why: string): string => `raise exception '${why}' using errcode = 'check_violation';`
 
 export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
   const writebacks = `${schema}.writebacks`

@@ -1,6 +1,5 @@
 /** The triggers of write-backs in SQLite. */
-import type { TargetKind } from './operation-specs.ts'
-import { snapshotSql } from './shown-fields.ts'
+import { snapshotSql, type TargetKind } from './operation-specs.ts'
 import {
   addRows,
   conditions,

@@ -1,5 +1,5 @@
 /** How long the server takes for each page of the console, cold and warm, and whether the process keeps its beat meanwhile. */
-import { openWorkerConsole } from '../../jobs/worker-console.ts'
+import { openWorkerConsole } from '../../jobs/worker-http.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { defaultConfig, defaultProject } from '../../src/config/config.ts'
 import { createAttempts } from '../../src/http/auth.ts'

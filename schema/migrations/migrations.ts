@@ -12,8 +12,7 @@ import { replaceChecks } from '../replace-checks.ts'
 import { type StreamName, streamSpecs } from '../stream-specs.ts'
 import { replaceTriggers } from '../triggers.ts'
 import { moveMessages } from './0016_message_rows.ts'
-import { dropDeletionIndexes, joinDoubledRows } from './0021_deletions.ts'
-import { joinRepeatedActivity } from './0033_repeated_activity.ts'
+import { dropDeletionIndexes, joinDoubledRows, joinRepeatedActivity } from './0021_0033_doubled_rows.ts'
 
 type Step = (run: Run, kind: DatabaseKind) => Promise<unknown>
 /** `before`: while the tables are the older ones. `after`: when they are those of this version. */

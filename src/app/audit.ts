@@ -1,5 +1,4 @@
 /** Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what follows. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'

@@ -1,5 +1,4 @@
 /** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { executeBatchDecision } from '../outbox/decide.ts'

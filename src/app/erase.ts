@@ -1,11 +1,10 @@
 /** Erases a visitor, and records that it was done, without who it was. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ErasedRows } from '../maintenance/maintenance.ts'
 import { createErasure } from '../maintenance/sql/erase.ts'
 import { createAuditLog } from '../outbox/sql/audit-log.ts'
 import type { ProjectName } from '../values/project.ts'
-import { withWarehouse } from './with-warehouse.ts'
+import { withWarehouse } from './open.ts'
 
 export type EraseReport = { readonly project: ProjectName; readonly dryRun: boolean; readonly rows: ErasedRows }
 

@@ -1,10 +1,9 @@
 /** Runs `export`: reads the warehouse, and writes files or standard output. */
-
 import type { Config } from '../config/config.ts'
 import type { ExportProgress, ExportReport, ExportRequest } from '../export/export.ts'
 import { exportObjects } from '../export/export-objects.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
-import { withWarehouse } from './with-warehouse.ts'
+import { withWarehouse } from './open.ts'
 
 type ExportOptions = {
   /** Whether to count the rows of tables first, for an estimate. */

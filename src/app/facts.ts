@@ -1,5 +1,4 @@
 /** Keeps the facts for analysts up to date with the mirror: during a long sync run, and at the end of all work. */
-
 import type { FactsOptions } from '../analytics/analytics.ts'
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
@@ -7,8 +6,7 @@ import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
-import type { Warehouse } from './open.ts'
-import { withWarehouseRetries } from './with-warehouse.ts'
+import { type Warehouse, withWarehouseRetries } from './open.ts'
 
 type FactsRefreshOptions = {
   /** Ends after the transaction in hand; what is left stays pending. */

@@ -1,5 +1,4 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
 import { checkFile, importFile, withImportFile } from '../outbox/import/import-file.ts'
@@ -14,9 +13,9 @@ import type {
   ReviewSummary,
 } from '../outbox/outbox.ts'
 import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
+import { withWarehouseRetries } from './open.ts'
 import { countUnsettled, openOutbox, readPace, withOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
-import { withWarehouseRetries } from './with-warehouse.ts'
 
 /** Queues all rows of a file, or none. Throws UserError if it cannot be read. */
 export function importWritebacks(

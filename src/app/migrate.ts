@@ -1,12 +1,10 @@
 /** Runs `migrate`, which needs only the warehouse. */
-
 import { grantToAnalyst as grantRole } from '../analytics/sql/grant.ts'
 import type { Config } from '../config/config.ts'
 import type { RewriteReport } from '../mirror/mirror.ts'
 import { rewriteRows } from '../mirror/sql/rewrite-raw.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
-import type { Warehouse } from './open.ts'
-import { withWarehouse } from './with-warehouse.ts'
+import { type Warehouse, withWarehouse } from './open.ts'
 
 export type MigrationReport = MigrationSummary & { readonly rewritten: RewriteReport }
 

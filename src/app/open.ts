@@ -1,13 +1,14 @@
-/** Opens the warehouse that a URL names and migrates its schema. */
+/** Opens the warehouse that a URL names, migrates its schema, and closes it when the work of a command has ended. */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, runOn } from '../../schema/create-missing.ts'
+import type { Config } from '../config/config.ts'
 import { requireActivityKeys, rewriteActivityKeys } from '../mirror/sql/rewrite-activity-keys.ts'
 import type { ProjectId } from '../values/project.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
-import { noRetry, type WarehouseRetry } from '../warehouse/retry.ts'
+import { createWarehouseRetry, noRetry, type WarehouseRetry, type WarehouseRetryOptions } from '../warehouse/retry.ts'
 
 /** What all SQL of an open warehouse shares. Each module has functions that take it. */
 export type Warehouse = {
@@ -67,4 +68,29 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access, keys }: Wareh
   })
   if (keys !== 'later') await rewriteActivityKeys(db, kind)
   return migration
+}
+
+/** Where the warehouse is, and the setting that says so, for errors. */
+export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'>
+
+export async function withWarehouse<T>(
+  { databaseUrl, databaseSetting: setting }: DatabaseAddress,
+  work: (warehouse: Warehouse) => Promise<T>,
+  options: OpenOptions = {},
+): Promise<T> {
+  const warehouse = await openWarehouse(databaseUrl, { ...options, setting })
+  try {
+    return await work(warehouse)
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** For long work: once the warehouse is open, it may be away for a while. */
+export function withWarehouseRetries<T>(
+  address: DatabaseAddress,
+  { access = 'write', ...options }: WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  return withWarehouse(address, work, { access, retry: createWarehouseRetry(options) })
 }

@@ -1,5 +1,4 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { countWithoutProject } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
@@ -26,9 +25,8 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
-import type { Warehouse } from './open.ts'
+import { type Warehouse, withWarehouse } from './open.ts'
 import { readSlotLimits } from './request-budgets.ts'
-import { withWarehouse } from './with-warehouse.ts'
 
 /** Queues one write-back. `createdBy`: the person's name. */
 export function addWriteback(

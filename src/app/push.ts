@@ -1,5 +1,4 @@
 /** The `push` use case: opens what it needs and sends one project's queued write-backs until none can be sent. */
-
 import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
@@ -13,12 +12,11 @@ import { readClock } from '../warehouse/dialect.ts'
 import { noRetry } from '../warehouse/retry.ts'
 import { refreshFacts } from './facts.ts'
 import { openMirror } from './mirror.ts'
-import type { Warehouse } from './open.ts'
+import { type Warehouse, withWarehouse } from './open.ts'
 import { findClockNotice, openOutbox } from './outbox.ts'
 import { readSlotLimits } from './request-budgets.ts'
 import { openSendRecord } from './send-record.ts'
 import { fatalRunError, reportBudget, type Service, withProject, withRequestCounting } from './service.ts'
-import { withWarehouse } from './with-warehouse.ts'
 
 type PushOptions = {
   readonly signal: AbortSignal

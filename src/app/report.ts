@@ -1,5 +1,4 @@
 /** Runs `report`: reads the warehouse only, and writes the file that was asked for. */
-
 import type { DateRange, Report } from '../analytics/analytics.ts'
 import { chooseReportPeriod } from '../analytics/core/report-period.ts'
 import { buildReport } from '../analytics/report/report.ts'
@@ -9,8 +8,7 @@ import { createOutputFile } from '../export/output-file.ts'
 import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import type { EpochMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import type { Warehouse } from './open.ts'
-import { type DatabaseAddress, withWarehouse } from './with-warehouse.ts'
+import { type DatabaseAddress, type Warehouse, withWarehouse } from './open.ts'
 
 type ReportedProject = Pick<ProjectConfig, 'name' | 'projectId'>
 export type ReportConfig = DatabaseAddress & { readonly projects: readonly ReportedProject[] }

@@ -1,5 +1,4 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
-
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
@@ -8,8 +7,7 @@ import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/sql/sync-state.ts'
 import type { Priority } from '../service/core/api-request.ts'
-import type { SlotLimits } from '../service/core/budget.ts'
-import { type BudgetPause, steadyLimits } from '../service/core/estimate.ts'
+import { type BudgetPause, type SlotLimits, steadyLimits } from '../service/core/budget.ts'
 import { type BudgetPolicy, changedMargins, decodeMargins, type Margins } from '../service/core/margin.ts'
 import { type BudgetStore, createMemoryStore, createSharedStore } from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'

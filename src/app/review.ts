@@ -1,5 +1,4 @@
 /** Opens what a review needs, and reviews a file before it is queued, or a batch; on request against the service, too. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { requireBatch } from '../outbox/decide.ts'

@@ -2,7 +2,6 @@
  * Notices that the warehouse went back in time, as after a restored backup: how often it has sent is also kept outside of it,
  * in Redis if the queue is there, and in a file. Then nothing is sent until a person has said how to go on.
  */
-
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'

@@ -1,5 +1,4 @@
 /** The service for one project: a client with the project's key, on the key's shared request budget. */
-
 import { randomUUID } from 'node:crypto'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
@@ -19,9 +18,8 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { WarehouseOptions } from '../warehouse/open-database.ts'
 import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
-import type { Warehouse } from './open.ts'
+import { type Warehouse, withWarehouseRetries } from './open.ts'
 import { type RequestBudgets, withRequestBudgets } from './request-budgets.ts'
-import { withWarehouseRetries } from './with-warehouse.ts'
 
 export type Service = {
   readonly client: Client

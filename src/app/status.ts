@@ -2,7 +2,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { StatusReport } from '../maintenance/maintenance.ts'
 import { readStatus as readStatusOf } from '../maintenance/sql/status.ts'
-import { withWarehouse } from './with-warehouse.ts'
+import { withWarehouse } from './open.ts'
 
 /** Throws UserError, also if nothing was ever mirrored. */
 export function readStatus(config: Config, project: ProjectConfig): Promise<StatusReport> {

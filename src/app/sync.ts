@@ -1,5 +1,4 @@
 /** Runs `sync`: over streams of one project, under their locks, on its budget. A worker runs one for each time slice. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'

@@ -1,5 +1,4 @@
 /** Requests a widget token for one project, at the widget's address and on the budget of the project's key. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
 import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../service/widget-token.ts'

@@ -1,6 +1,6 @@
 /** A warehouse that is named on the command line: nothing needs to be configured. */
 import { existsSync } from 'node:fs'
-import type { DatabaseAddress } from '../app/with-warehouse.ts'
+import type { DatabaseAddress } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
 import { UserError } from '../values/user-error.ts'

@@ -86,7 +86,7 @@ function compare(context: CommandContext, options: Options): Promise<CommandResu
     async ({ config, project, display: { onProgress, notify }, log, signal }) => {
       const { streams = project.streams } = options
       const verify = options.json
-        ? (await context.load(() => import('../app/verify-digests.ts'))).verifyWithDigests
+        ? (await context.load(() => import('../app/verify.ts'))).verifyWithDigests
         : (await context.load(() => import('../app/verify.ts'))).verifyProject
       return verify(config, project, { streams, limit, sampleSize, signal, onProgress, notify, log, now })
     },
@@ -100,7 +100,7 @@ function compareAgainst(context: CommandContext, file: string, options: Options)
     context,
     options,
     async ({ config, project }) => {
-      const { compareWithDocument } = await context.load(() => import('../app/verify-digests.ts'))
+      const { compareWithDocument } = await context.load(() => import('../app/verify.ts'))
       return compareWithDocument(config, project, { file, streams: options.streams, signal, now: context.now })
     },
     (comparison) => renderComparison(comparison, options.limit),

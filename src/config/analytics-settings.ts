@@ -143,9 +143,7 @@ function parseDayRange(text: string): readonly Weekday[] | undefined {
 }
 
 /** `mon`, `Monday`; -1 for anything else. */
-function indexOfDay(name: string): number {
-  return dayNames.findIndex((day) => name === day || name === day.slice(0, 3))
-}
+const indexOfDay = (name: string): number => dayNames.findIndex((day) => name === day || name === day.slice(0, 3))
 
 /** The stretches of `9:00-12:30`, `9-12:30, 13-18` or `closed`, in order; undefined for anything else. */
 export function parseOpeningHours(text: string): readonly OpeningHours[] | undefined {

@@ -80,9 +80,7 @@ function sensitiveValues(settings: Settings, values: Readonly<Record<string, unk
 }
 
 /** A password that is a plain word, like `postgres`, would redact that word in every line of the log. */
-function isNotPlainWord(password: string): boolean {
-  return !/^[a-z]*$/.test(password)
-}
+const isNotPlainWord = (password: string): boolean => !/^[a-z]*$/.test(password)
 
 /** A secret that could not be read cannot be printed either. Addresses of the service hold none. */
 function revealIfReadable(value: unknown): readonly string[] {
@@ -94,6 +92,4 @@ function revealIfReadable(value: unknown): readonly string[] {
   }
 }
 
-function isSecret(value: unknown): value is Secret {
-  return typeof value === 'object' && value !== null && 'reveal' in value
-}
+const isSecret = (value: unknown): value is Secret => typeof value === 'object' && value !== null && 'reveal' in value

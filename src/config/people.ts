@@ -8,9 +8,7 @@ import type { Setting } from './setting.ts'
 export const roles = ['viewer', 'operator', 'approver'] as const
 export type Role = (typeof roles)[number]
 
-export function hasRole(role: Role, needed: Role): boolean {
-  return roles.indexOf(role) >= roles.indexOf(needed)
-}
+export const hasRole = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed)
 
 /** Who looks at a page. */
 export type Viewer = {

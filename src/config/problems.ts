@@ -53,9 +53,7 @@ export function redactValue(value: unknown): string | null {
 }
 
 /** A user-chosen name of a setting, variable or project; `…` if it may be a secret. */
-export function redactName(name: string): string {
-  return mayBeSecret(name) ? '…' : name
-}
+export const redactName = (name: string): string => (mayBeSecret(name) ? '…' : name)
 
 /** Whether the text looks like a variable's name: `SHOP_KEY`. */
 export function isVariableName(text: string): boolean {
@@ -68,9 +66,7 @@ export function isPlainPath(text: string): boolean {
 }
 
 /** Whether the text contains an API key of the service. */
-export function containsApiKey(text: string): boolean {
-  return /svc_[a-z]+_/i.test(text)
-}
+export const containsApiKey = (text: string): boolean => /svc_[a-z]+_/i.test(text)
 
 const maxPrintedLength = 80
 

@@ -1,5 +1,4 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
-
 import * as field from './fields.ts'
 import { consoleSetting } from './people.ts'
 import type { ConfigProblem } from './problems.ts'

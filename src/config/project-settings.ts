@@ -1,5 +1,4 @@
 /** The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and nothing else in this folder. */
-
 import { z } from 'zod'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'

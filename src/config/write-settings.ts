@@ -26,9 +26,7 @@ export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject):
 }
 
 /** The variable that holds the key of a project in `deskmirror.yaml`. */
-function keyVariable(name: string): string {
-  return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
-}
+const keyVariable = (name: string): string => `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
 
 /**
  * The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that id, or of a name with the

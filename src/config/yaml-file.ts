@@ -79,6 +79,4 @@ function nodeProblems(document: Document, line: (offset: number) => string): Con
 }
 
 /** `BAD_INDENT` → `bad indent`. The library's messages can quote the text, its codes cannot. */
-function describeErrorCode(code: string): string {
-  return code.toLowerCase().replaceAll('_', ' ')
-}
+const describeErrorCode = (code: string): string => code.toLowerCase().replaceAll('_', ' ')

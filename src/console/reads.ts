@@ -1,5 +1,4 @@
 /** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
-
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { DateRange, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
 import { chooseReportPeriod } from '../analytics/core/report-period.ts'
@@ -8,8 +7,7 @@ import { buildWeek } from '../analytics/report/week.ts'
 import { readAgentNames, readPeriodTable } from '../analytics/sql/period-tables.ts'
 import { readReportData } from '../analytics/sql/report-data.ts'
 import { readWeekData } from '../analytics/sql/week-data.ts'
-import { openWarehouse, type Warehouse } from '../app/open.ts'
-import type { DatabaseAddress } from '../app/with-warehouse.ts'
+import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import { rememberResults } from '../http/remember-results.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'

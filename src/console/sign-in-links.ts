@@ -1,7 +1,6 @@
 /** Links that sign in at a console once, for people without a token. */
-
 import { randomBytes } from 'node:crypto'
-import { withWarehouse } from '../app/with-warehouse.ts'
+import { withWarehouse } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
 import type { AuditLog } from '../outbox/outbox.ts'
 import { createAuditLog } from '../outbox/sql/audit-log.ts'

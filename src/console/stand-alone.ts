@@ -1,6 +1,5 @@
 /** Serves the console of one warehouse on this machine. Nothing is written to it, so who signed in is in the log only. */
-
-import type { DatabaseAddress } from '../app/with-warehouse.ts'
+import type { DatabaseAddress } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
 import { createAttempts } from '../http/auth.ts'
 import { openHttpServer } from '../http/server.ts'

@@ -50,9 +50,7 @@ export const localHostHook: RequestHook = async (request, reply) => {
 }
 
 /** Whether a `Host` header is a name of this machine. */
-export function isLocalHost(host: string): boolean {
-  return isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')
-}
+export const isLocalHost = (host: string): boolean => isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')
 
 /** Null: there is none. */
 function tokenOf(authorization = ''): string | null {
@@ -106,9 +104,7 @@ export function createAttempts() {
   }
 }
 
-export function tooManyText(waitMs: Ms): string {
-  return `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`
-}
+export const tooManyText = (waitMs: Ms): string => `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`
 
 /** A machine with IPv6 has 2^64 addresses, which begin alike. An IPv4 address stays as it is. */
 function networkOf(address: string): string {

@@ -11,9 +11,17 @@ export {
   type JobIdentity,
   type JobKind,
 } from './core/job-failure.ts'
-export type { StatusReport } from './core/reports.ts'
 export { createErasure, type ErasedRows } from './sql/erase.ts'
-export { noSyncState, type ProjectHealth, readProjectStates, readStreamStates } from './sql/health.ts'
+export {
+  listAllPendingStreams,
+  markSynced,
+  noSyncState,
+  type ProjectHealth,
+  type ProjectRuns,
+  readProjectStates,
+  readRuns,
+  readStreamStates,
+} from './sql/health.ts'
 export {
   countWithoutProject,
   listMirroredProjects,
@@ -25,8 +33,8 @@ export {
   setPause,
 } from './sql/projects.ts'
 export { deleteExpired } from './sql/retention.ts'
+export type { StatusReport } from './sql/status.ts'
 export { countBlockedLanes, countWritebacks, listGaps, readBehaviours, readStatus } from './sql/status.ts'
-export { listAllPendingStreams, markSynced, type ProjectRuns, readRuns } from './sql/stream-states.ts'
 export {
   clearJobFailure,
   doWorkersDiffer,

@@ -1,5 +1,4 @@
 /** Unusual rows: `odd` ones, which a mirror must be able to store, and `unfit` ones, which it cannot store. */
-
 import { type Json, type JsonObject, rawJson } from '../values/json.ts'
 import type { Switches } from './switches.ts'
 
@@ -57,9 +56,7 @@ export function createHostility(project: string, { 'rows.hostile': kind }: Switc
 }
 
 /** The field that holds a row's id. */
-function idField(row: JsonObject): string {
-  return ['id', 'visitor_id', 'call_id'].find((name) => name in row) ?? 'id'
-}
+const idField = (row: JsonObject): string => ['id', 'visitor_id', 'call_id'].find((name) => name in row) ?? 'id'
 
 function nestedJson(levels: number): Json {
   let value: Json = 'deep'

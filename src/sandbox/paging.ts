@@ -69,9 +69,7 @@ function* positions(start: number, end: number, from: End): Generator<number> {
 }
 
 /** Numbers in an order that has nothing to do with theirs, the same each time. */
-function scatter(position: number): number {
-  return Math.imul(position + 1, 0x9e3779b1) >>> 0
-}
+const scatter = (position: number): number => Math.imul(position + 1, 0x9e3779b1) >>> 0
 
 /** `hidden`: the clock is finer than the times shown, and comparisons use the fractions, not the truncated times. */
 type BoundKind = { readonly inclusive: boolean; readonly hidden: boolean }

@@ -35,9 +35,7 @@ export function validationProblem(...issues: Issue[]): Problem {
   return new Problem('VALIDATION_ERROR', message, { issues })
 }
 
-export function notFound(what: string): Problem {
-  return new Problem('NOT_FOUND', `No such ${what} in this key's project`)
-}
+export const notFound = (what: string): Problem => new Problem('NOT_FOUND', `No such ${what} in this key's project`)
 
 export function problemResponse(problem: Problem, requestId: string, s: Switches, now: EpochMs): ServiceResponse {
   const { code, message } = problem

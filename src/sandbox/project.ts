@@ -1,5 +1,4 @@
 /** One project of the service: its rows, its writes, its mutations, and all of its data: what a correct mirror must equal. */
-
 import type { Json } from '../values/json.ts'
 import type { EpochMs } from '../values/time.ts'
 import { createMutations } from './mutations.ts'
@@ -21,9 +20,7 @@ type LedgerEntry = {
   readonly at: EpochMs
 }
 
-export function projectIdFromSeed(seed: number): string {
-  return createRowIds(createRandom(seed), purposes.project).idAt(0)
-}
+export const projectIdFromSeed = (seed: number): string => createRowIds(createRandom(seed), purposes.project).idAt(0)
 
 export function createProject(id: string, seedOptions: SeedOptions, clock: () => EpochMs, switches: () => Switches) {
   const createContents = () => {

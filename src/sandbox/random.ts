@@ -19,9 +19,7 @@ export function createRandom(seed: number): Random {
 }
 
 /** A random number scaled to [0, 1). */
-export function toUnitInterval(draw: number): number {
-  return draw / 0x1_0000_0000
-}
+export const toUnitInterval = (draw: number): number => draw / 0x1_0000_0000
 
 export function pick<T>(list: readonly T[], draw: number): T {
   const chosen = list[draw % list.length]

@@ -25,9 +25,7 @@ export const limiters: Record<Switches['rate.kind'], CreateLimiter> = {
   estimated: estimatedWindow,
 }
 
-function nextMultiple(now: EpochMs, step: Ms): EpochMs {
-  return (Math.floor(now / step) + 1) * step
-}
+const nextMultiple = (now: EpochMs, step: Ms): EpochMs => (Math.floor(now / step) + 1) * step
 
 /** `startOf`: where the window starts whose first request arrives now. */
 function separateWindows(limit: number, windowMs: Ms, startOf: (now: EpochMs) => EpochMs): Limiter {

@@ -1,5 +1,4 @@
 /** The sandbox's analytics rollup. What its numbers count is up to the service, so switches define it. */
-
 import { createTimeZone, localDayOf, startOfDay } from '../values/days.ts'
 import type { Json } from '../values/json.ts'
 import { type EpochMs, type EpochSeconds, toTimestamp } from '../values/time.ts'
@@ -78,9 +77,7 @@ function firstAnswerSeconds(state: ProjectState, conversations: readonly Convers
   return seconds.sort((a, b) => a - b)
 }
 
-function shown({ createdAt }: Message): EpochSeconds {
-  return Math.floor(createdAt / 1000)
-}
+const shown = ({ createdAt }: Message): EpochSeconds => Math.floor(createdAt / 1000)
 
 function median(sorted: readonly number[]): number | null {
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]]

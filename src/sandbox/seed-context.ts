@@ -60,9 +60,7 @@ export function createSeedContext({ seed, size, end }: SeedOptions, switches: Sw
 
 const dayMs = 86_400_000
 
-export function toRange(size: number | Range): Range {
-  return typeof size === 'number' ? [size, size] : size
-}
+export const toRange = (size: number | Range): Range => (typeof size === 'number' ? [size, size] : size)
 
 export type RowIds = ReturnType<typeof createRowIds>
 

@@ -194,9 +194,7 @@ function recordingRow(row: PhoneCall): Json {
   }
 }
 
-function shownTime(at: EpochMs | null): string | null {
-  return at === null || Number.isNaN(at) ? null : toTimestamp(at)
-}
+const shownTime = (at: EpochMs | null): string | null => (at === null || Number.isNaN(at) ? null : toTimestamp(at))
 
 /** A field that the service adds at some time, and whose type changes later. */
 function driftingField(s: Switches, name: string, first: Json, then: Json): Record<string, Json> {

@@ -1,5 +1,4 @@
 /** The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure; never throws. */
-
 import { toCursorLimit } from '../values/cursor-limit.ts'
 import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
@@ -54,14 +53,10 @@ const refusals: readonly number[] = [
 ]
 
 /** A 401 or 403 stops all sending, so it is trusted only with a complete body. */
-function isCertainRefusal(status: number): boolean {
-  return refusals.includes(status) && status !== 401 && status !== 403
-}
+const isCertainRefusal = (status: number): boolean => refusals.includes(status) && status !== 401 && status !== 403
 
 /** A widget token does not count: the service does not store it, so it may be requested again. */
-function isWrite(request: ApiRequest): boolean {
-  return request.method !== 'GET' && request.envelope !== 'optional'
-}
+const isWrite = (request: ApiRequest): boolean => request.method !== 'GET' && request.envelope !== 'optional'
 
 function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, context: RequestContext): ApiOutcome {
   const text = decodeUtf8(rest)
@@ -195,9 +190,7 @@ function requestIdOf(envelope: Envelope | null, head: ResponseHead, context: Req
   return id === null ? null : toSafeLine(id, context)
 }
 
-function requestName({ method, path }: ApiRequest): string {
-  return `${method} ${path}`
-}
+const requestName = ({ method, path }: ApiRequest): string => `${method} ${path}`
 
 function toReason(text: string, context: RequestContext): string {
   return `${requestName(context.request)}: ${toSafeLine(text, context)}`
@@ -215,9 +208,7 @@ function toSafeLine(text: string, { redact }: RequestContext): string {
   return line.length > 300 ? `${line.slice(0, 299)}…` : line
 }
 
-function failed(failure: ApiFailure): ApiOutcome {
-  return { ok: false, failure }
-}
+const failed = (failure: ApiFailure): ApiOutcome => ({ ok: false, failure })
 
 /** Reads the headers of a response. */
 const maxRetryAfterMs: Ms = 3_600_000

@@ -1,5 +1,4 @@
 /** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
-
 import { trimEnd } from '../values/format.ts'
 import { stringifyJson } from '../values/json.ts'
 import { parseBaseUrl } from '../values/server-address.ts'

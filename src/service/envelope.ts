@@ -55,9 +55,7 @@ function isErrorValue(value: Json | undefined): boolean {
 }
 
 /** The whole body as JSON, or else its text. */
-export function parseBareBody(text: string): Json {
-  return tryParseJson(text) ?? text.trim()
-}
+export const parseBareBody = (text: string): Json => tryParseJson(text) ?? text.trim()
 
 function toError(body: JsonObject): ErrorBody | null {
   const error = body.error

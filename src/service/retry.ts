@@ -93,6 +93,4 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
   }
 }
 
-function failureOf(error: Error): ApiFailure | null {
-  return error instanceof ApiError ? error.failure : null
-}
+const failureOf = (error: Error): ApiFailure | null => (error instanceof ApiError ? error.failure : null)

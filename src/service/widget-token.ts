@@ -1,5 +1,4 @@
 /** Requests a widget token at `{widget_url}`, and finds it in a response whose shape is not documented. */
-
 import type { Json } from '../values/json.ts'
 import { type EpochSeconds, parseTime, type Seconds } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -85,9 +84,7 @@ function listFields(value: Json, depth = 0): ResponseField[] {
 }
 
 /** `accessToken`, `access_token`, `access-token` are one name. */
-function normalizeName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z]/g, '')
-}
+const normalizeName = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '')
 
 /** Shows the names of the fields only: one of the values may be the token. */
 function unrecognizedTokenError({ data, status, requestId }: ApiResponse): UserError {

@@ -4,9 +4,7 @@ import { type ColumnType, columnTypes, type DatabaseKind } from '../../schema/co
 import type { EpochMs, EpochSeconds } from '../values/time.ts'
 import { type Db, sendStatement } from './connection-pool.ts'
 
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within `select`. */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
@@ -15,9 +13,7 @@ export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T
 }
 
 /** A key is a text; its collation belongs to the column. */
-function elementType(type: ColumnType): string {
-  return columnTypes[type === 'key' ? 'text' : type].postgres
-}
+const elementType = (type: ColumnType): string => columnTypes[type === 'key' ? 'text' : type].postgres
 
 /**
  * Milliseconds by the database's clock when it is evaluated, not when the statement started, which may have waited.
@@ -84,9 +80,7 @@ export function epochSeconds(kind: DatabaseKind, column: string): RawBuilder<Epo
 }
 
 /** Locks a row that is selected. SQLite has one write transaction at a time anyway. */
-export function forUpdate(kind: DatabaseKind): RawBuilder<unknown> {
-  return kind === 'postgres' ? sql`for update` : sql``
-}
+export const forUpdate = (kind: DatabaseKind): RawBuilder<unknown> => (kind === 'postgres' ? sql`for update` : sql``)
 
 /** Waits for the lock of that name, and has it until the transaction ends. SQLite has one writer anyway. */
 export async function acquireLock(

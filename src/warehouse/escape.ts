@@ -13,11 +13,6 @@ const unstorableChars: Readonly<Record<DatabaseKind, RegExp>> = {
   postgres: /\u0000|\u241b|\p{Surrogate}/gu,
 }
 
-/** Whether `text` can be stored as it is. */
-export function isStorable(kind: DatabaseKind, text: string): boolean {
-  return text.isWellFormed() && !text.includes(escapeMark) && (kind === 'sqlite' || !text.includes('\0'))
-}
-
 export function encodeText(kind: DatabaseKind, text: string): string {
   return text.replace(unstorableChars[kind], (unit) => escapeMark + hex(unit))
 }
@@ -53,6 +48,4 @@ export function decodeJson(kind: DatabaseKind, stored: string): string {
 const jsonParts =
   /(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u([\da-fA-F]{4})|\\[^u]|\u241b|\p{Surrogate}/gu
 
-function hex(unit: string): string {
-  return unit.charCodeAt(0).toString(16).padStart(4, '0')
-}
+const hex = (unit: string): string => unit.charCodeAt(0).toString(16).padStart(4, '0')

@@ -23,9 +23,7 @@ export function parseDatabaseUrl(url: string, setting = 'DESKMIRROR_DATABASE_URL
 }
 
 /** Also accepts the form of a URL: `sqlite:///var/lib/deskmirror.db`. */
-function sqlitePath(url: string): string {
-  return url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
-}
+const sqlitePath = (url: string): string => url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
 
 /** For messages: the path or the server, without credentials. */
 export function locationLabel(location: DatabaseLocation): string {

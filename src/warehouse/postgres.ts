@@ -1,5 +1,4 @@
 /** Postgres through a connection pool: repeated statements are prepared, values are converted. */
-
 import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import pg from 'pg'
@@ -130,9 +129,7 @@ export function splitPostgresUrl(url: string) {
 }
 
 /** A quoted identifier within the server's command line, where spaces and backslashes are escaped. */
-function quoteForOptions(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`.replace(/[\\ ]/g, '\\$&')
-}
+const quoteForOptions = (name: string): string => `"${name.replaceAll('"', '""')}"`.replace(/[\\ ]/g, '\\$&')
 
 /** `preparedByClient` null: nothing is prepared, as the next statement may run on another connection of the server. */
 function toDbConnection(

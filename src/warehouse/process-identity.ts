@@ -57,9 +57,7 @@ export function bootId(): string {
   }
 }
 
-function readBootId(): string {
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-}
+const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 
 /** When a process started, in the system's own format; undefined if that cannot be read. */
 function processStartTime(pid: number): string | undefined {

@@ -47,9 +47,7 @@ export function createFileCheck(path: string): () => void {
   }
 }
 
-function isInMemory(path: string): boolean {
-  return path === '' || path.startsWith(':')
-}
+const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
 
 /** Its pages go into the file while no reader still needs what was there before. */
 const largeLogBytes = 128 * 2 ** 20

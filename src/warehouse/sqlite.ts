@@ -1,5 +1,4 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
-
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type {

@@ -2,7 +2,6 @@
  * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the warehouse until the same job
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
-
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
 import { failedSync, isExpired } from '../maintenance/core/job-failure.ts'
@@ -217,6 +216,4 @@ export function createRepeatFilter(now: () => EpochMs = Date.now, repeatAfterMs:
 }
 
 /** The message without ids and numbers, which differ when it is repeated. */
-function maskIdsAndNumbers(message: string): string {
-  return message.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')
-}
+const maskIdsAndNumbers = (message: string): string => message.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')

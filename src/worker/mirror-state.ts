@@ -1,15 +1,13 @@
 /** What a worker asks the warehouse about its projects, and how it keeps the warehouse small. */
-
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../schema/stream-specs.ts'
 import { openMirror } from '../app/mirror.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
-import { noSyncState, readProjectStates, readStreamStates } from '../maintenance/sql/health.ts'
+import { markSynced, noSyncState, readProjectStates, readStreamStates } from '../maintenance/sql/health.ts'
 import { listPaused } from '../maintenance/sql/projects.ts'
 import { deleteExpired } from '../maintenance/sql/retention.ts'
-import { markSynced } from '../maintenance/sql/stream-states.ts'
 import { deleteAudits } from '../mirror/sql/audits.ts'
 import { listPendingStreams } from '../mirror/sql/pending-children.ts'
 import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'

@@ -1,5 +1,4 @@
 /** The lock of a worker whose queue is in its process: another such worker on the warehouse would do all of its work again. */
-
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../app/open.ts'

@@ -1,5 +1,4 @@
 /** Sends write-backs in a worker: finds the lanes that are ready, and works on one of them for a time slice. */
-
 import { refreshFacts } from '../app/facts.ts'
 import { findClockNotice } from '../app/outbox.ts'
 import { readOnlySetting, writebackDeps } from '../app/push.ts'

@@ -1,5 +1,4 @@
 /** The resources that the parts of a worker share; and the pause of a project whose key the service denies. */
-
 import type { Warehouse } from '../app/open.ts'
 import { keyFingerprint, type RequestBudgets } from '../app/request-budgets.ts'
 import type { SendRecord } from '../app/send-record.ts'

@@ -1,5 +1,4 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
-
 import { isChildStream, type StreamName } from '../../schema/stream-specs.ts'
 import { createAuditDeps } from '../app/audit.ts'
 import { openMirror } from '../app/mirror.ts'

@@ -1,5 +1,4 @@
 /** Webhook deliveries: stored as they arrive, and processed in batches by jobs. */
-
 import { createHash } from 'node:crypto'
 import { refreshFacts } from '../app/facts.ts'
 import { openMirror } from '../app/mirror.ts'
@@ -113,6 +112,4 @@ function webhookDeps(warehouse: Warehouse, project: ProjectConfig, { client, sig
 }
 
 /** Half a minute at first, doubled each time, at most an hour. */
-function retryDelayMs(attempts: number): Ms {
-  return Math.min(3_600_000, 15_000 * 2 ** Math.min(attempts, 10))
-}
+const retryDelayMs = (attempts: number): Ms => Math.min(3_600_000, 15_000 * 2 ** Math.min(attempts, 10))

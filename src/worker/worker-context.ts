@@ -1,5 +1,4 @@
 /** What a worker needs longer than one job: the open warehouse, the budgets, its registration among the workers. */
-
 import { randomUUID } from 'node:crypto'
 import { openWarehouse, type Warehouse } from '../app/open.ts'
 import { openRequestBudgets } from '../app/request-budgets.ts'

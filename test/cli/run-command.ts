@@ -27,7 +27,7 @@ type UseCases = Partial<
     typeof import('../../src/app/sync.ts') &
     typeof import('../../src/app/token.ts') &
     typeof import('../../src/app/verify.ts') &
-    typeof import('../../src/app/verify-digests.ts') &
+    typeof import('../../src/app/verify.ts') &
     typeof import('../../src/app/batches.ts')
 >
 

@@ -1,6 +1,6 @@
 /** What the mirror shows of a field that write-backs set and that has no column. */
 import { expect, test } from 'vitest'
-import { shownSql } from '../../schema/shown-fields.ts'
+import { shownSql } from '../../schema/operation-specs.ts'
 import { openMirror } from '../../src/app/mirror.ts'
 import { visitors } from '../../src/mirror/streams/all-streams.ts'
 import { databases } from '../support/databases.ts'

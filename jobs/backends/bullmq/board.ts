@@ -37,6 +37,4 @@ export function bullBoardPlugin(queues: readonly object[]): RoutesPlugin {
 }
 
 /** The page loads its fonts from Google, without a setting for it. The browser's own fonts are enough. */
-function removeForeignLinks(html: string): string {
-  return html.replace(/<link href="https?:[^>]{0,400}>/g, '')
-}
+const removeForeignLinks = (html: string): string => html.replace(/<link href="https?:[^>]{0,400}>/g, '')

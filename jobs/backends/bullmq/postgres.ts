@@ -1,5 +1,4 @@
 /** The queue in a Postgres server, in a schema of its own: one pool, with a connection for every worker. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type PgPool, PostgresConnection, PostgresQueueBackend, runMigrations } from 'bullmq'
 import pg from 'pg'

@@ -161,9 +161,7 @@ async function requirePermissions(client: Redis, url: string, prefix: string): P
 }
 
 /** Any other error is the server's state: out of memory, a replica, unable to save. */
-function isPermissionError(why: string): boolean {
-  return /NOPERM|ACL failure|can't run this command|can't access/.test(why)
-}
+const isPermissionError = (why: string): boolean => /NOPERM|ACL failure|can't run this command|can't access/.test(why)
 
 /** ioredis continues in database 0 if the one in the address does not exist. */
 async function requireDatabase(client: Redis, url: string): Promise<void> {

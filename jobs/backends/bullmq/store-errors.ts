@@ -33,9 +33,7 @@ function reasonOf(error: Error): string {
   return error instanceof AggregateError ? error.errors.map(errorText).join(', ') : error.message
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
-}
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
 /**
  * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting may help,

@@ -66,7 +66,7 @@ async function runSheet(context: CommandContext, { config, project }: ProjectCal
       : id !== undefined
         ? ({ kind: 'visitor', id } as const)
         : ({ kind: 'waiting', minAgeMs, isUnassigned: unassigned === true } as const)
-  const { withWarehouse } = await context.load(() => import('../../app/with-warehouse.ts'))
+  const { withWarehouse } = await context.load(() => import('../../app/open.ts'))
   return withWarehouse(
     config,
     ({ projectDb }) => writeLines(context, options, replySheet(projectDb(project.projectId), list, context.now())),

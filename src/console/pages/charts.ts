@@ -1,7 +1,7 @@
 /** Charts: where the request budget goes; volume, waits, backlog and calls by day, from the views for analysts. */
 import { legend, type TimeChart, timeChart } from '../../document/chart.ts'
 import type { Priority } from '../../service/core/api-request.ts'
-import type { BudgetData } from '../../service/core/estimate.ts'
+import type { BudgetData } from '../../service/core/budget.ts'
 import { readBudget } from '../../service/sql/request-counts.ts'
 import { withQuery } from '../../values/address.ts'
 import { localDateAt } from '../../values/days.ts'

@@ -1,5 +1,4 @@
 /** The failing jobs of a worker. A failure is recorded until the same job succeeds. */
-
 import { type StreamName, streamNames } from '../../../schema/stream-specs.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
@@ -98,6 +97,4 @@ export function failedSync({ job, key }: Pick<JobFailure, 'job' | 'key'>) {
   return { stream: streamNames.find((stream) => stream === named) ?? null, mode }
 }
 
-export function parseJobKind(text: string): JobKind | null {
-  return jobKinds.find((kind) => kind === text) ?? null
-}
+export const parseJobKind = (text: string): JobKind | null => jobKinds.find((kind) => kind === text) ?? null

@@ -1,7 +1,5 @@
 /** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
-
-import type { SlotLimits } from '../../service/core/budget.ts'
-import { estimateSendsMs, estimateWritesMs } from '../../service/core/estimate.ts'
+import { estimateSendsMs, estimateWritesMs, type SlotLimits } from '../../service/core/budget.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { ReasonGroup } from './group-reasons.ts'

@@ -128,14 +128,10 @@ function deferRequest(state: BudgetState, processId: string, request: PendingReq
 }
 
 /** No wait is long: the cause may go away, and a process that died must not delay the others. */
-function maxWaitMs(windowMs: Ms): Ms {
-  return windowMs / 12
-}
+const maxWaitMs = (windowMs: Ms): Ms => windowMs / 12
 
 /** When a waiter loses its place: a little later than it should ask again. */
-function waiterExpiry(now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs {
-  return now + waitMs + Math.min(1000, windowMs / 20)
-}
+const waiterExpiry = (now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs => now + waitMs + Math.min(1000, windowMs / 20)
 
 /** While there are spare slots, no process yields. */
 function mustYield(state: BudgetState, all: SlotLimit, processId: string, request: PendingRequest): boolean {

@@ -76,9 +76,7 @@ export function isRefusedByService(failure: ApiFailure): boolean {
 }
 
 /** A refused request: retrying does not help. */
-export function isRefused(error: unknown): boolean {
-  return error instanceof ApiError && error.failure.kind === 'refused'
-}
+export const isRefused = (error: unknown): boolean => error instanceof ApiError && error.failure.kind === 'refused'
 
 /** The service responded that there is no such row, or (410) no longer. A proxy's 404, without the envelope, says nothing about rows. */
 export function isNotFound(error: unknown): boolean {

@@ -31,9 +31,7 @@ export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
 }
 
 /** By the clock, so that a process that starts without knowing earlier generations gets a later one. */
-function nextGeneration(before: BudgetState, now: EpochMs): number {
-  return Math.max(before.generation + 1, Math.floor(now))
-}
+const nextGeneration = (before: BudgetState, now: EpochMs): number => Math.max(before.generation + 1, Math.floor(now))
 
 /**
  * What a process last read: the state, the store's clock then, and how long ago that is by its own clock. `gainMs`: how far
@@ -73,17 +71,13 @@ export function invalidReason(observed: ObservedRecord, last: LastObservation | 
   return null
 }
 
-function formatSeconds(ms: Ms): string {
-  return `${(ms / 1000).toFixed(1)} s`
-}
+const formatSeconds = (ms: Ms): string => `${(ms / 1000).toFixed(1)} s`
 
 /** The store's clock, and this process's clock before and after it was read. */
 export type ClockReading = { readonly store: EpochMs; readonly from: Ms; readonly to: Ms }
 
 /** A four-hundredth of a window: a quarter of the narrowest margin, at an even pace. */
-export function toleratedGainMs(windowMs: Ms): Ms {
-  return windowMs / 400
-}
+export const toleratedGainMs = (windowMs: Ms): Ms => windowMs / 400
 
 /** How far the store's clock ran ahead at least: a slow reading looks like less. */
 export function clockGainMs(reference: ClockReading, reading: ClockReading): Ms {

@@ -6,7 +6,6 @@
  * services do none of that, so the margin narrows once many windows near the limit brought no 429, and is wide again with
  * the first 429. A window with few requests proves nothing.
  */
-
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs, Rate } from '../../values/time.ts'
 

@@ -30,9 +30,7 @@ export function pathSegmentProblem(id: string): string | null {
 }
 
 /** Equal for ids that are the same. */
-export function idIdentity(id: string): string {
-  return uuidPattern.test(id) ? id.toLowerCase() : id
-}
+export const idIdentity = (id: string): string => (uuidPattern.test(id) ? id.toLowerCase() : id)
 
 export function isSameId(a: unknown, b: unknown): boolean {
   return a === b || (typeof a === 'string' && typeof b === 'string' && idIdentity(a) === idIdentity(b))

@@ -2,7 +2,6 @@
  * Converts a row that was read by its id to the shape that the list shows. Otherwise fields that only one of the two
  * responses contains, or that they show differently, would change with every read.
  */
-
 import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import type { Json } from '../../values/json.ts'
 import { asJsonObject, parseJson, tryParseJson } from '../../values/json.ts'

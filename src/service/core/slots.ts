@@ -14,9 +14,7 @@ type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch
 export const noTakenSlots: TakenSlots = { total: 0, batches: [] }
 
 /** The grain of a window: 1/600 of it, 100 ms for a minute. */
-export function timeGrainMs(windowMs: Ms): Ms {
-  return windowMs / 600
-}
+export const timeGrainMs = (windowMs: Ms): Ms => windowMs / 600
 
 /** A time rounded up to the grain of a window. */
 export function roundUpToGrain(at: EpochMs, windowMs: Ms): EpochMs {
@@ -82,9 +80,7 @@ export type SlotLimit = { readonly slots: number; readonly windowMs: Ms }
 export const emptyUsage: SlotUsage = { taken: noTakenSlots, pacedAt: 0 }
 
 /** How many slots may be taken without a pace. */
-export function burstSlots(slots: number): number {
-  return Math.max(1, Math.floor(slots / 5))
-}
+export const burstSlots = (slots: number): number => Math.max(1, Math.floor(slots / 5))
 
 /**
  * Milliseconds until a slot may be free; 0 = a slot may be taken now.

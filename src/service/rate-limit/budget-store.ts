@@ -1,10 +1,10 @@
 /** Where the state of a budget is kept: in memory, or in a record that processes share. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { acquireSlot, defaultMaxDurationMs, type PendingRequest } from '../core/acquire-slot.ts'
 import {
   type BudgetState,
+  budgetView,
   initialBudgetState,
   recordClockGain,
   recordThrottle,
@@ -20,7 +20,6 @@ import {
   type RecordReading,
   recordUseEveryMs,
 } from '../core/budget-record.ts'
-import { budgetView } from '../core/estimate.ts'
 import {
   type ClockReading,
   clockGainMs,

@@ -7,7 +7,7 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Priority } from '../core/api-request.ts'
-import type { BudgetBar, BudgetData, BudgetPause } from '../core/estimate.ts'
+import type { BudgetBar, BudgetData, BudgetPause } from '../core/budget.ts'
 
 export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks' | 'audit'
 
@@ -70,9 +70,7 @@ export function requestsSince(samples: readonly RequestSample[], since: number):
   return last === undefined ? 0 : last[1] - (before?.[1] ?? 0)
 }
 
-export function parseSamples(text: string | null | undefined): RequestSample[] {
-  return text == null ? [] : JSON.parse(text)
-}
+export const parseSamples = (text: string | null | undefined): RequestSample[] => (text == null ? [] : JSON.parse(text))
 
 export type MinuteRequests = {
   readonly project: ProjectId

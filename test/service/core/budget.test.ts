@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest } from '../../../src/service/core/acquire-slot.ts'
 import {
   type BudgetState,
+  budgetView,
   initialBudgetState,
   recordThrottle,
   releaseSlot,
   type Slot,
 } from '../../../src/service/core/budget.ts'
-import { budgetView } from '../../../src/service/core/estimate.ts'
 import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
 import { maxDurationMs, withTakenSlots } from './simulated-world.ts'
 

@@ -2,9 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest } from '../../../src/service/core/acquire-slot.ts'
-import { type BudgetState, initialBudgetState, recordThrottle, releaseSlot } from '../../../src/service/core/budget.ts'
+import {
+  type BudgetState,
+  budgetView,
+  initialBudgetState,
+  recordThrottle,
+  releaseSlot,
+} from '../../../src/service/core/budget.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../../src/service/core/budget-record.ts'
-import { budgetView } from '../../../src/service/core/estimate.ts'
 import { closeBudget, invalidReason, startBudget } from '../../../src/service/core/fail-closed.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { everyServer, policy, slidingLog, windowMs } from './limited-servers.ts'

@@ -2,8 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Priority } from '../../../src/service/core/api-request.ts'
-import { initialBudgetState } from '../../../src/service/core/budget.ts'
-import { budgetView } from '../../../src/service/core/estimate.ts'
+import { budgetView, initialBudgetState } from '../../../src/service/core/budget.ts'
 import { learnedMargin } from '../../../src/service/core/margin.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import {

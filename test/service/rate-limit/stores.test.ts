@@ -3,9 +3,14 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest, type SlotDecision } from '../../../src/service/core/acquire-slot.ts'
 import { priorities } from '../../../src/service/core/api-request.ts'
-import { initialBudgetState, recordThrottle, releaseSlot, type Slot } from '../../../src/service/core/budget.ts'
+import {
+  budgetView,
+  initialBudgetState,
+  recordThrottle,
+  releaseSlot,
+  type Slot,
+} from '../../../src/service/core/budget.ts'
 import { type BudgetRecord, decodeBudgetState, encodeBudgetState } from '../../../src/service/core/budget-record.ts'
-import { budgetView } from '../../../src/service/core/estimate.ts'
 import { learnedMargin, type Margins } from '../../../src/service/core/margin.ts'
 import { addSlots } from '../../../src/service/core/slots.ts'
 import { type BudgetStore, createMemoryStore } from '../../../src/service/rate-limit/budget-store.ts'
