@@ -52,6 +52,6 @@ export function testRandomServices(count: number): void {
         { numRuns: count, seed, endOnFailure: true },
       )
     },
-    60_000 + count * 6000,
+    240_000 + count * 6000,
   )
 }
