@@ -80,14 +80,21 @@ export function timeOf(at: string | null, { timeZone }: Zone): Html {
   return html`<time datetime="${at}" title="${at}">${formatTime(ms, timeZone)}</time>`
 }
 
-/** `47 s`, `2 min 6 s`, `3 h 20 min`: of an age, or of something that is estimated or configured. */
+/** `47 s`, `2 min 6 s`, `3 h 20 min`: in a table, or of something that is estimated or configured. */
 export function spanText(ms: Ms): string {
   return formatSeconds(Math.max(0, Math.round(ms / 1000)))
 }
 
+/** `47 s`, `2 min`, `3 h`, `2 d 4 h`: in a sentence, which says how long something has been so. */
+export function ageText(ms: Ms): string {
+  const seconds = Math.max(0, Math.round(ms / 1000))
+  const unit = seconds < 60 ? 1 : seconds < 3600 ? 60 : 3600
+  return formatSeconds(Math.round(seconds / unit) * unit)
+}
+
 /** `4 min ago`, or `never` */
 export function agoText(at: string | null, now: EpochMs): string {
-  return at === null ? 'never' : `${spanText(now - Date.parse(at))} ago`
+  return at === null ? 'never' : `${ageText(now - Date.parse(at))} ago`
 }
 
 /** How long ago, with the time in the title. */

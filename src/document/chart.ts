@@ -103,7 +103,7 @@ export function drawTimeChart(chart: TimeChart): Html {
   const unfinished =
     unfinishedFrom === undefined || unfinishedFrom >= to
       ? nothing
-      : html`${shadeOf({ from: unfinishedFrom, to, label: 'not over yet', style: 'unfinished' }, scales)}<text class="end" x="${plot.right}" y="${plot.top - 6}">so far</text>`
+      : html`${shadeOf({ from: unfinishedFrom, to, label: 'not over yet', style: 'unfinished' }, scales)}<text class="end" x="${plot.right}" y="12">so far</text>`
   const content = html`${unfinished}${shades.map((shade) => shadeOf(shade, scales))}${axes(chart, scales)}
 ${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}
 ${marks.map(({ at, label }) => html`<circle class="mark" cx="${round(scales.x(at))}" cy="${plot.bottom + 5}" r="2.5"><title>${label}</title></circle>`)}
@@ -125,12 +125,26 @@ function scalesOf({ from, to, series, kind, times, limit, unit }: TimeChart) {
     const values = series.map(({ values: own }) => own[index] ?? 0)
     return kind === 'lines' ? Math.max(0, ...values) : values.reduce((sum, value) => sum + value, 0)
   })
-  const most = Math.max(1, limit?.value ?? 0, ...totals)
+  const most = unit === null ? mostShown(series) : Math.max(1, limit?.value ?? 0, ...totals)
   const nice = scaleLinear([0, most], [plot.bottom, plot.top]).nice(4)
   const yTicks = unit === null ? roundDurations(most) : nice.ticks(4).filter(Number.isInteger)
   const y = unit === null ? nice.domain([0, yTicks.at(-1) ?? most]) : nice
   const x = scaleUtc([from, to], [plot.left, plot.right])
-  return { x: (at: EpochMs) => Number(x(at)), y: (value: number) => Number(y(value)), yTicks }
+  y.clamp(true)
+  return {
+    x: (at: EpochMs) => Number(x(at)),
+    y: (value: number) => Number(y(value)),
+    yTicks,
+    top: y.domain()[1] ?? most,
+  }
+}
+
+/** Of durations. A few that are far longer than the others would flatten these: they go beyond the axis, and are marked. */
+function mostShown(series: readonly Series[]): Seconds {
+  const values = series.flatMap((one) => one.values).filter((value) => value !== null)
+  const sorted = values.toSorted((a, b) => a - b)
+  const [usual = 1, most = 1] = [sorted[Math.floor(sorted.length * 0.9)], sorted.at(-1)]
+  return Math.max(1, most > 3 * usual ? 1.2 * usual : most)
 }
 
 const [minute, hour, day] = [60, 3600, 86_400]
@@ -146,8 +160,10 @@ function roundDurations(most: Seconds): Seconds[] {
   return Array.from({ length: Math.ceil(most / step) + 1 }, (_, n) => n * step)
 }
 
-function axes(chart: TimeChart, { x, y, yTicks }: Scales): Html[] {
-  const { from, to, stepMs, formatTime } = chart
+function axes(chart: TimeChart, { x, y, yTicks, top }: Scales): Html[] {
+  const { from, to, stepMs, formatTime, series } = chart
+  const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
+  const beyond = chart.kind === 'lines' && most > top ? `▲ beyond the axis, up to ${formatValue(chart, most)}` : ''
   const xTicks = chart.labels ?? scaleUtc([from, to], [plot.left, plot.right]).ticks(6).map(Number)
   // A label stands below the middle of its bar, and one that would be cut off is left out.
   const labelAt = (at: EpochMs) => x(at + stepMs / 2)
@@ -156,7 +172,7 @@ function axes(chart: TimeChart, { x, y, yTicks }: Scales): Html[] {
       (value) =>
         html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end" x="${plot.left - 6}" y="${round(y(value) + 4)}">${formatValue(chart, value)}</text>`,
     ),
-    html`<text x="4" y="12">${chart.unit ?? 'duration'}</text><text x="4" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
+    html`<text x="4" y="12">${chart.unit ?? 'duration'}</text><text class="middle" x="${(plot.left + plot.right) / 2}" y="12">${beyond}</text><text x="4" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
     ...xTicks
       .filter((at) => labelAt(at) < plot.right - 12 && (chart.labels !== undefined || labelAt(at) > plot.left + 16))
       .map(
@@ -182,7 +198,7 @@ function bars(chart: TimeChart, { x, y }: Scales): Html[] {
   )
 }
 
-function lines(chart: TimeChart, { x, y }: Scales): Html[] {
+function lines(chart: TimeChart, { x, y, top }: Scales): Html[] {
   const { times, series, stepMs } = chart
   const middle = (index: number) => x((times[index] ?? 0) + stepMs / 2)
   const draw = line<number | null>()
@@ -200,11 +216,23 @@ function lines(chart: TimeChart, { x, y }: Scales): Html[] {
       value === null
         ? []
         : [
-            html`<circle class="dot ${style}" cx="${round(middle(index))}" cy="${round(y(value))}" r="2"><title>${timeText(chart, times[index] ?? 0)} · ${name} ${formatValue(chart, value)}</title></circle>`,
+            dot(
+              style,
+              round(middle(index)),
+              value > top ? null : round(y(value)),
+              `${timeText(chart, times[index] ?? 0)} · ${name} ${formatValue(chart, value)}`,
+            ),
           ],
     ),
     ...(chart.isNamed === true ? [nameOfLine(name, values)] : []),
   ])
+}
+
+/** `y` null: the value is beyond the axis. */
+function dot(style: string, x: number, y: number | null, label: string): Html {
+  const title = html`<title>${label}</title>`
+  if (y === null) return html`<path class="dot ${style}" d="M${round(x - 5)} ${plot.top}h10l-5 -8z">${title}</path>`
+  return html`<circle class="dot ${style}" cx="${x}" cy="${y}" r="2">${title}</circle>`
 }
 
 function shadeOf({ from, to, label, style }: NonNullable<TimeChart['shades']>[number], { x }: Scales): Html {

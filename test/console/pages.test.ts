@@ -132,7 +132,7 @@ describe('the overview says', () => {
 
   test('a count up to a limit', () => {
     expect(said({ waiting: { count: 1001, since: ago(7300), isDerived: true } })).toContain(
-      'clock: more than 1,000 conversations wait for an answer, the longest for 2 h 2 min.',
+      'clock: more than 1,000 conversations wait for an answer, the longest for 2 h.',
     )
     expect(liveTexts(data({ gaps: 7 }), now)).toMatchObject({ gaps: '7', waiting: '0', oldestRead: '4 min' })
   })

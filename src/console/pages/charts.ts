@@ -79,9 +79,11 @@ const budgetLegend: Html = legend([
 export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetData, { timeZone }: ProjectFrame): Html {
   const perBar = limit === null ? null : Math.round((limit * stepMs) / minuteMs)
   const isLong = to - from > 2 * dayMs
+  const unfinishedFrom = Math.floor(to / stepMs) * stepMs
   const throttled = bars.filter((bar) => bar.throttled > 0)
   const chart = timeChart({
-    ...{ id: 'budget', kind: 'stacked bars', from, to, stepMs, unit: 'requests', timeUnit: isLong ? 'day' : 'time' },
+    ...{ id: 'budget', kind: 'stacked bars', from, to: unfinishedFrom + stepMs, stepMs, unfinishedFrom },
+    ...{ unit: 'requests', timeUnit: isLong ? 'day' : 'time' },
     title: stepMs === minuteMs ? 'Requests a minute' : 'Requests over time',
     times: bars.map(({ at }) => at),
     series: series.map(({ priority, name, style }) => ({

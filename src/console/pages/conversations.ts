@@ -200,8 +200,8 @@ export async function showSearch(request: ScreenRequest): Promise<Page | { reado
   if (found !== null && found.kind !== 'found') return { redirect: addressOf(frame, `${found.kind}s`, found.id) }
   // Whether a word is found says that it is there, so who may not read messages finds things by their ids only.
   const nobody = frame.viewer?.hidesMessages === true ? { people: [], conversations: [], next: null } : {}
-  const form = html`<form action="${addressOf(frame, 'search')}" class="stacked"><label>An id, a name, an e-mail address, or words of messages
-<input type="search" name="q" value="${text}" autocomplete="off"></label><button type="submit">Search</button></form>`
+  const form = html`<div class="period"><form action="${addressOf(frame, 'search')}"><label>An id, a name, an e-mail address, or words of messages
+<input type="search" name="q" value="${text}" autocomplete="off"></label><button type="submit">Search</button></form></div>`
   const off = html`<p class="faint">Words of messages are not searched here: the setting <code>search</code> is off. Ids, names and addresses are.</p>`
   const content = html`${form}${project.search ? nothing : off}${found === null ? nothing : results({ ...found, ...nobody }, text ?? '', frame)}`
   return { title: 'Search', section: 'Search', content }

@@ -8,7 +8,7 @@ import type { Page, ProjectFrame } from '../layout.ts'
 import type { OverviewData, StreamRow, WeekData } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { countLimit } from '../sql/overview.ts'
-import { foreignText, spanText } from '../text.ts'
+import { ageText, foreignText, spanText } from '../text.ts'
 import { budgetChart } from './charts.ts'
 import { runTable } from './runs.ts'
 import { streamTable, streamTitle } from './streams.ts'
@@ -70,8 +70,8 @@ export function liveTexts({ writebacks, heldLanes, gaps, waiting, streams }: Ove
     held: formatCount(heldLanes),
     gaps: countText(gaps),
     waiting: countText(waiting.count),
-    waitingFor: waiting.since === null ? '' : spanText(now - Date.parse(waiting.since)),
-    oldestRead: ages.length === 0 ? 'never' : spanText(Math.max(...ages)),
+    waitingFor: waiting.since === null ? '' : ageText(now - Date.parse(waiting.since)),
+    oldestRead: ages.length === 0 ? 'never' : ageText(Math.max(...ages)),
   }
 }
 
@@ -121,7 +121,7 @@ function pauseSentences({ paused, held, failures }: OverviewData, { now }: Proje
   for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'pass').slice(0, 3))
     found.push({
       kind: 'wrong',
-      text: html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${spanText(now - since)}: ${foreignText(reason)}`,
+      text: html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - since)}: ${foreignText(reason)}`,
     })
   return found
 }
@@ -131,9 +131,7 @@ function workerSentences({ workers, streams }: OverviewData, { now, isReadOnly }
   if (workers > 0) return []
   const newest = streams.reduce((last, { syncedAt }) => (syncedAt !== null && syncedAt > last ? syncedAt : last), '')
   const age =
-    newest === ''
-      ? 'and nothing has been read yet'
-      : `the mirror is as it was ${spanText(now - Date.parse(newest))} ago`
+    newest === '' ? 'and nothing has been read yet' : `the mirror is as it was ${ageText(now - Date.parse(newest))} ago`
   if (isReadOnly) return [{ kind: 'note', text: html`This warehouse is only looked at here: ${age}.` }]
   return [{ kind: 'act', text: html`<b>No worker runs</b>: ${age}. <code>deskmirror start</code> keeps it current.` }]
 }
@@ -158,7 +156,7 @@ function streamSentences({ streams }: OverviewData, frame: ProjectFrame): Senten
   if (oldest !== undefined && late.length === 0 && failing.length === 0)
     found.push({
       kind: 'fine',
-      text: html`<b>${fresh.length === streams.length ? `All ${fresh.length}` : `${fresh.length} of ${streams.length}`} streams are fresh</b>. The oldest, ${streamTitle(oldest.stream)}, was read ${spanText(frame.now - Date.parse(oldest.syncedAt ?? ''))} ago (${oldest.schedule ?? 'no schedule'}).`,
+      text: html`<b>${fresh.length === streams.length ? `All ${fresh.length}` : `${fresh.length} of ${streams.length}`} streams are fresh</b>. The oldest, ${streamTitle(oldest.stream)}, was read ${ageText(frame.now - Date.parse(oldest.syncedAt ?? ''))} ago (${oldest.schedule ?? 'no schedule'}).`,
     })
   return found
 }

@@ -6,7 +6,7 @@ import { addressOf, choices, facts, linkTo, older, section, table } from '../blo
 import type { Page, ProjectFrame } from '../layout.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { listRuns, type RunRow, readRun } from '../sql/runs.ts'
-import { foreignText, spanText, timeOf } from '../text.ts'
+import { ageText, foreignText, timeOf } from '../text.ts'
 import { streamTitle } from './streams.ts'
 
 const outcomeWords: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const outcomeWords: Readonly<Record<string, string>> = {
 }
 
 function outcomeOf({ outcome, startedAt }: RunRow, now: number): string {
-  return outcome === null ? `running for ${spanText(now - Date.parse(startedAt))}` : (outcomeWords[outcome] ?? outcome)
+  return outcome === null ? `running for ${ageText(now - Date.parse(startedAt))}` : (outcomeWords[outcome] ?? outcome)
 }
 
 export function runTable(runs: readonly RunRow[], frame: ProjectFrame): Html {
