@@ -173,50 +173,32 @@ function mergeStretches(stretches: readonly OpeningHours[]): readonly OpeningHou
 /** Each is a setting of its own, so that a project can change one and inherit the others. */
 export const analyticsSettings = {
   /** By sender type, in place of the guesses. */
-  roles: fileSetting(
-    'analytics.roles',
-    roles.default({}),
+  roles: fileSetting('analytics.roles', roles.default({})).about(
     'Who a `sender_type` is: `visitor`, `human`, `ai` or `other` (counts for nobody). Likely names need no line; `dim_sender_type` shows what holds.',
   ),
   /** Null: round the clock. */
-  hours: fileSetting(
-    'analytics.hours',
-    orNull(weeklyHours),
+  hours: fileSetting('analytics.hours', orNull(weeklyHours)).about(
     'Business hours: `{ mon-fri: [9:00-12:30, 13:00-18:00] }`. A day that no line names is closed. Without it: round the clock.',
   ),
-  holidays: fileSetting(
-    'analytics.holidays',
-    holidays.default({}),
+  holidays: fileSetting('analytics.holidays', holidays.default({})).about(
     'The hours of single dates: `{ 2025-12-24: 9:00-12:00, 2025-12-25: closed }`.',
   ),
-  visitGapSeconds: fileSetting(
-    'analytics.visit_gap',
-    seconds.default(1800),
+  visitGapSeconds: fileSetting('analytics.visit_gap', seconds.default(1800)).about(
     'Activity after a longer pause is another visit.',
   ),
-  availabilityHoldSeconds: fileSetting(
-    'analytics.availability_holds',
-    seconds.default(600),
+  availabilityHoldSeconds: fileSetting('analytics.availability_holds', seconds.default(600)).about(
     'How long a snapshot of the availability holds at most: longer than the interval of its schedule.',
   ),
-  targets: fileSetting(
-    'analytics.targets',
-    targets.default([]),
+  targets: fileSetting('analytics.targets', targets.default([])).about(
     'How fast an answer should be: `name`, `within`, and where the default does not fit `clock` (`any` or `human`), `which` (`first` or `every` wait), `hours` (`all` or `business`), `from`, `to`. A new target of the same name with a later `from` leaves the past as it was.',
   ),
-  calls: fileSetting(
-    'analytics.calls',
-    callFields.prefault({}),
+  calls: fileSetting('analytics.calls', callFields.prefault({})).about(
     'The names of undocumented fields of calls: `visitor`, `ended`, `outcome`, `duration` (seconds), `direction`, `agent`. `visitor.id` is a field within a field.',
   ),
-  fields: fileSetting(
-    'analytics.fields',
-    activityFields.default({ activityKind: null, activityPage: null }),
+  fields: fileSetting('analytics.fields', activityFields.default({ activityKind: null, activityPage: null })).about(
     'The same for entries of activity: `activity_kind`, `activity_page`.',
   ),
-  personalData: fileSetting(
-    'analytics.personal_data',
-    flag.default(true),
+  personalData: fileSetting('analytics.personal_data', flag.default(true)).about(
     '`off`: the views for analysts leave out names and addresses of visitors, and undocumented fields.',
   ),
 }
@@ -225,5 +207,4 @@ export const analyticsSettings = {
 export const analyticsMap = fileSetting(
   'analytics',
   z.undefined({ error: 'write a map, like { hours: { mon-fri: 9:00-17:00 } }' }).optional(),
-  '',
-)
+).about('')

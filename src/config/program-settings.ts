@@ -28,54 +28,36 @@ import {
 } from './setting.ts'
 
 export const globalSettings = {
-  databaseUrl: addressSetting(
-    'database_url',
-    field.databaseUrl.default('sqlite:deskmirror.db'),
+  databaseUrl: addressSetting('database_url', field.databaseUrl.default('sqlite:deskmirror.db')).about(
     'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with `?schema=NAME` for another schema than `public`.',
   ),
-  queueUrl: addressSetting('queue_url', queueUrl.default('embedded'), queueUrlHelp),
+  queueUrl: addressSetting('queue_url', queueUrl.default('embedded')).about(queueUrlHelp),
   /** Null: off. `port` 0: any free one. An IPv6 `host` has no brackets. */
-  http: setting(
-    'http',
-    field.httpAddress.default({ host: '127.0.0.1', port: 8484 }),
+  http: setting('http', field.httpAddress.default({ host: '127.0.0.1', port: 8484 })).about(
     'The address of the HTTP server of the worker, or `off`.',
   ),
   /** Only the worker needs it, so only `reveal` throws (UserError). */
-  httpToken: secretSetting(
-    'http_token',
-    (read) => field.orNull(secretField(deferSecretErrors(read))),
+  httpToken: secretSetting('http_token', (read) => field.orNull(secretField(deferSecretErrors(read)))).about(
     'The token for `/metrics`, `/queues` and, unless people are named, `/console`.',
   ),
-  metricsToken: secretSetting(
-    'metrics_token',
-    (read) => field.orNull(secretField(deferSecretErrors(read))),
+  metricsToken: secretSetting('metrics_token', (read) => field.orNull(secretField(deferSecretErrors(read)))).about(
     'Another token, which opens `/metrics` only: the one for Prometheus.',
   ),
-  concurrency: setting(
-    'concurrency',
-    field.concurrency.default(40),
+  concurrency: setting('concurrency', field.concurrency.default(40)).about(
     'How many sync jobs one worker process runs in parallel: 1 to 1000.',
   ),
-  retention: setting(
-    'retention',
-    field.retention.default(defaultRetention),
+  retention: setting('retention', field.retention.default(defaultRetention)).about(
     'How long is kept what grows without end. What is not named keeps its default; `forever`: nothing is deleted. At least `1d`, `writebacks` and `events` at least `91d`.',
   ),
-  readOnly: setting(
-    'read_only',
-    field.flag.default(false),
+  readOnly: setting('read_only', field.flag.default(false)).about(
     '`on`: nothing in the service can be changed, by any command or project.',
   ),
   console: consoleSetting,
   /** Null: the user of the system. */
-  person: setting(
-    'person',
-    field.orNull(field.personName),
+  person: setting('person', field.orNull(field.personName)).about(
     'Who decides on the command line; `--as NAME` wins. Without it: the user of the system.',
   ),
-  logLevel: setting(
-    'log_level',
-    field.logLevel.default('info'),
+  logLevel: setting('log_level', field.logLevel.default('info')).about(
     '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Unless it is set, a terminal shows `warn`.',
   ),
 }

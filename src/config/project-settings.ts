@@ -63,7 +63,7 @@ const about: Readonly<Record<ScheduleName, string>> = {
 const scheduleSettings = Object.fromEntries(
   scheduleNames.map((name) => [
     name,
-    setting(`schedules.${name}`, schedule.default(defaultSchedules[name]), about[name]),
+    setting(`schedules.${name}`, schedule.default(defaultSchedules[name])).about(about[name]),
   ]),
 ) as Readonly<Record<ScheduleName, Setting<Schedule>>>
 
@@ -71,109 +71,72 @@ const scheduleSettings = Object.fromEntries(
 const scheduleMap = fileSetting(
   'schedules',
   z.undefined({ error: 'write a map, like { incremental: 5m, reconcile: nightly }' }).optional(),
-  '',
-)
+).about('')
 
 export const projectSettings = {
-  baseUrl: addressSetting(
-    'base_url',
-    field.url,
+  baseUrl: addressSetting('base_url', field.url).about(
     'The address of the API with its version, like https://api.example.com/v1. https only, except a loopback address.',
   ),
-  projectId: setting('project_id', field.projectId, "The project's id, a UUID."),
-  apiKey: secretSetting(
-    'api_key',
-    secretField,
+  projectId: setting('project_id', field.projectId).about("The project's id, a UUID."),
+  apiKey: secretSetting('api_key', secretField).about(
     'The key. `DESKMIRROR_API_KEY_FILE` names a file that holds it, instead.',
   ),
   /** Null: not configured, so the likely addresses are tried. */
-  widgetUrl: addressSetting(
-    'widget_url',
-    field.orNull(field.url),
+  widgetUrl: addressSetting('widget_url', field.orNull(field.url)).about(
     'The address before `/v1/widget/token`. Without it `token` tries the likely ones.',
   ),
-  webhookSecrets: secretSetting(
-    'webhook_secret',
-    (read) => secretsField(read).default([]),
+  webhookSecrets: secretSetting('webhook_secret', (read) => secretsField(read).default([])).about(
     'Turns the receiver of webhooks on. Several while one replaces another: a list, or separated by commas in the variable.',
   ),
-  rate: setting(
-    'rate',
-    field.rate.default({ requests: 600, windowMs: 60_000 }),
+  rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })).about(
     'The rate limit of the key: requests in a window.',
   ),
-  writeRate: setting(
-    'write_rate',
-    field.rate.default({ requests: 120, windowMs: 60_000 }),
+  writeRate: setting('write_rate', field.rate.default({ requests: 120, windowMs: 60_000 })).about(
     'How many of these requests may be writes.',
   ),
   /** Null: it is learned. */
-  rateMargin: setting(
-    'rate_margin',
-    field.rateMargin.default(null),
+  rateMargin: setting('rate_margin', field.rateMargin.default(null)).about(
     'The share of both rates that is never used: 0 to 0.5, or `learned` (5 % at first, down to 1 %).',
   ),
-  reserve: fileSetting(
-    'reserve',
-    field.reserve.default(0),
+  reserve: fileSetting('reserve', field.reserve.default(0)).about(
     'The share of the rate that is left to your other programs: 0 to 0.9.',
   ),
   /** Null: all there is. */
-  startDate: setting(
-    'start_date',
-    field.orNull(field.startDate),
+  startDate: setting('start_date', field.orNull(field.startDate)).about(
     'How far back calls, analytics and activity go: `2024-01-01`. Without it: all there is.',
   ),
-  timeZone: setting(
-    'time_zone',
-    field.timeZone.default('UTC'),
+  timeZone: setting('time_zone', field.timeZone.default('UTC')).about(
     'IANA name: days of the rollups, dates and hours for analysts, cron patterns. A change needs `sync --change-time-zone`.',
   ),
-  lookBackMs: setting(
-    'look_back',
-    field.duration.default(600_000),
+  lookBackMs: setting('look_back', field.duration.default(600_000)).about(
     'How far behind its cursor an incremental sync begins, because rows may appear this late.',
   ),
-  auditSample: setting(
-    'audit_sample',
-    field.auditSample.default(500),
+  auditSample: setting('audit_sample', field.auditSample.default(500)).about(
     'How many conversations, and how many visitors, an audit reads again: 1 to 100000. Each takes two requests or more.',
   ),
-  verifyAfterMs: setting(
-    'verify_after',
-    field.duration.default(120_000),
+  verifyAfterMs: setting('verify_after', field.duration.default(120_000)).about(
     'How long a write without a response waits before it is verified.',
   ),
-  resendReplies: setting(
-    'resend_replies',
-    field.flag.default(true),
+  resendReplies: setting('resend_replies', field.flag.default(true)).about(
     '`off`: a reply without a response that was not found is never sent again; it becomes `uncertain`.',
   ),
   /** Null: none does. */
-  approveOver: setting(
-    'approve_over',
-    field.rowCount.default(null),
+  approveOver: setting('approve_over', field.rowCount.default(null)).about(
     'A batch with more rows waits for approval; `0`: every batch, `off`: none.',
   ),
-  approveGraceMs: setting(
-    'approve_grace',
-    field.grace.default(30_000),
+  approveGraceMs: setting('approve_grace', field.grace.default(30_000)).about(
     'How long an approval can be taken back before its write-backs leave: at most a day, or `off`.',
   ),
-  approveOwn: setting('approve_own', field.flag.default(true), '`off`: nobody approves what the same person queued.'),
-  search: setting(
-    'search',
-    field.flag.default(true),
+  approveOwn: setting('approve_own', field.flag.default(true)).about(
+    '`off`: nobody approves what the same person queued.',
+  ),
+  search: setting('search', field.flag.default(true)).about(
     '`off`: the words of messages are not indexed for the search of the console.',
   ),
-  streams: fileSetting<readonly StreamName[]>(
-    'streams',
-    field.streams.default([...streamNames]),
+  streams: fileSetting<readonly StreamName[]>('streams', field.streams.default([...streamNames])).about(
     'The streams to mirror.',
   ),
-  schema: fileSetting(
-    'schema',
-    field.schemaMode.default('discover'),
+  schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',
   ),
 }

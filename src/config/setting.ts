@@ -25,25 +25,26 @@ export type SettingValues<Table extends Settings> = {
   readonly [Key in keyof Table]: Table[Key] extends Setting<infer Value> ? Value : never
 }
 
-/** A setting of the file and of a variable. */
-export function setting<Value>(name: string, field: z.ZodType<Value>, about: string): Setting<Value> {
-  return { name, about, variable: 'value', isSensitive: false, field: () => field }
+/** A setting, once it is said what it is `about`. */
+function undescribed<Value>(setting: Omit<Setting<Value>, 'about'>) {
+  return { about: (about: string): Setting<Value> => ({ ...setting, about }) }
 }
+
+/** A setting of the file and of a variable. */
+export const setting = <Value>(name: string, field: z.ZodType<Value>) =>
+  undescribed({ name, variable: 'value', isSensitive: false, field: () => field })
 
 /** An address, which may contain a password that no pattern finds. */
-export function addressSetting<Value>(name: string, field: z.ZodType<Value>, about: string): Setting<Value> {
-  return { ...setting(name, field, about), isSensitive: true }
-}
+export const addressSetting = <Value>(name: string, field: z.ZodType<Value>) =>
+  undescribed({ name, variable: 'value', isSensitive: true, field: () => field })
 
 /** A setting of the file only. */
-export function fileSetting<Value>(name: string, field: z.ZodType<Value>, about: string): Setting<Value> {
-  return { name, about, variable: null, isSensitive: false, field: () => field }
-}
+export const fileSetting = <Value>(name: string, field: z.ZodType<Value>) =>
+  undescribed({ name, variable: null, isSensitive: false, field: () => field })
 
 /** A reference to a secret in the file, or the secret in a variable. */
-export function secretSetting<Value>(name: string, field: Setting<Value>['field'], about: string): Setting<Value> {
-  return { name, about, variable: 'secret', isSensitive: true, field }
-}
+export const secretSetting = <Value>(name: string, field: Setting<Value>['field']) =>
+  undescribed({ name, variable: 'secret', isSensitive: true, field })
 
 /** The checked values of a table. */
 export function valuesOf<Table extends Settings>(

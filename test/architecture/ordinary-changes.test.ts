@@ -59,8 +59,8 @@ const changes: readonly Change[] = [
     edits: [
       [
         'src/config/project-settings.ts',
-        '  timeZone: setting(\n',
-        "ignoreOlderThanMs: setting('ignore_older_than', field.duration.default(0), 'How old rows may be.'),\n",
+        "  timeZone: setting('",
+        "ignoreOlderThanMs: setting('ignore_older_than', field.duration.default(0)).about('How old rows may be.'),\n",
       ],
       [
         'src/mirror/core/mirrored-range.ts',
