@@ -21,7 +21,7 @@ import { listMirroredProjects } from '../src/maintenance/sql/projects.ts'
 import { recordWorkerHeartbeat } from '../src/maintenance/sql/workers.ts'
 import { createAuditLog } from '../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../src/outbox/sql/outbox.ts'
-import { createBudgetHistory } from '../src/service/sql/request-counts.ts'
+import { addMinutes } from '../src/service/sql/request-counts.ts'
 import { secret } from '../src/values/secret.ts'
 import { launchBrowserIn } from '../test/support/browser.ts'
 import { launcher } from './sandbox.ts'
@@ -156,7 +156,7 @@ async function fillBudget(warehouse: Warehouse, project: string): Promise<void> 
   }))
   for (const { minute, wave } of minutes) {
     const common = { project, minute, throttled: 0 }
-    await createBudgetHistory(warehouse.db).add([
+    await addMinutes(warehouse.db, [
       { ...common, priority: 'fresh', requests: Math.round(160 + 120 * wave) },
       { ...common, priority: 'backfill', requests: Math.round(120 - 90 * wave) },
       { ...common, priority: 'write', requests: Math.round(40 + 30 * wave) },

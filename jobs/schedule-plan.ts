@@ -84,7 +84,8 @@ const nightWindows: Readonly<Record<ScheduleName, { readonly from: number; reado
 
 function toRecurrence({ projectId, timeZone, schedules }: ProjectConfig, name: ScheduleName): Recurrence | null {
   const schedule = schedules[name]
-  const phase = schedulePhase(projectId, name)
+  // A stable share from 0 to below 1: the position of a project's schedule within its period.
+  const phase = createHash('sha256').update(`${projectId}/${name}`).digest().readUInt32BE() / 2 ** 32
   switch (schedule.kind) {
     case 'off':
       return null
@@ -98,11 +99,6 @@ function toRecurrence({ projectId, timeZone, schedules }: ProjectConfig, name: S
       return { pattern: `${minute % 60} ${from + Math.floor(minute / 60)} * * *`, tz: timeZone }
     }
   }
-}
-
-/** A stable share from 0 to below 1: the position of a project's schedule within its period. */
-function schedulePhase(...names: readonly string[]): number {
-  return createHash('sha256').update(names.join('/')).digest().readUInt32BE() / 2 ** 32
 }
 
 /** The streams that a firing starts. Children of a list's rows are enqueued when the list has been read. */

@@ -9,7 +9,7 @@ import {
   refuse,
   writebackTriggersInPostgres,
 } from './writeback-triggers-postgres.ts'
-import { type SqliteTrigger, writebackTriggersInSqlite } from './writeback-triggers-sqlite.ts'
+import { type SqliteTriggers, writebackTriggersInSqlite } from './writeback-triggers-sqlite.ts'
 
 const auditLogKept = 'the audit log is only ever added to'
 
@@ -35,44 +35,39 @@ export async function replaceTriggers(run: Run, kind: DatabaseKind): Promise<voi
 
 /** Those that `replaceTriggers` makes. */
 export function triggerNames(kind: DatabaseKind): readonly string[] {
-  if (kind === 'sqlite') return triggersInSqlite().map(({ name }) => name)
+  if (kind === 'sqlite') return Object.keys(triggersInSqlite())
   return [writebackTriggersInPostgres(''), otherTriggers('')].flatMap(({ triggers }) => Object.keys(triggers))
 }
 
 async function replaceInSqlite(run: Run): Promise<void> {
-  for (const { name, when, does } of triggersInSqlite()) {
+  for (const [name, [when, does]] of Object.entries(triggersInSqlite())) {
     await run(`drop trigger if exists ${name}`)
     await run(`create trigger ${name} ${when} begin ${does}; end`)
   }
 }
 
-function triggersInSqlite(): readonly SqliteTrigger[] {
+function triggersInSqlite(): SqliteTriggers {
   const parts = { lower: 'lower', erased: 'erased_ids', field: (name: string) => `json_extract(new.raw, '$.${name}')` }
-  return [
+  return {
     ...writebackTriggersInSqlite(),
-    {
-      name: 'console_events_kept',
-      when: 'before update on console_events',
-      does: `select raise(abort, '${auditLogKept}')`,
-    },
-    {
-      name: 'console_events_never_deleted',
-      when: `before delete on console_events when old.at > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-90 days')`,
-      does: `select raise(abort, '${auditLogKept}')`,
-    },
-    {
-      // A constraint, and also `raise`, would be a fault of the row, which is then left out. This fails the whole page, which is
-      // repeated.
-      name: 'activity_keys',
-      when: `before insert on visitor_activity when ${activityKeys.isOlder}`,
-      does: `select json_extract('{}', '${activityKeys.refusal}')`,
-    },
-    ...Object.entries(erasedTables).map(([table, ids]) => ({
-      name: `${table}_erased`,
-      when: `before insert on ${table} when ${isErased(ids, parts)}`,
-      does: 'select raise(ignore)',
-    })),
-  ]
+    console_events_kept: ['before update on console_events', `select raise(abort, '${auditLogKept}')`],
+    console_events_never_deleted: [
+      `before delete on console_events when old.at > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-90 days')`,
+      `select raise(abort, '${auditLogKept}')`,
+    ],
+    // A constraint, and also `raise`, would be a fault of the row, which is then left out. This fails the whole page, which is
+    // repeated.
+    activity_keys: [
+      `before insert on visitor_activity when ${activityKeys.isOlder}`,
+      `select json_extract('{}', '${activityKeys.refusal}')`,
+    ],
+    ...Object.fromEntries(
+      Object.entries(erasedTables).map(([table, ids]) => [
+        `${table}_erased`,
+        [`before insert on ${table} when ${isErased(ids, parts)}`, 'select raise(ignore)'],
+      ]),
+    ),
+  }
 }
 
 async function replaceInPostgres(run: Run): Promise<void> {

@@ -3,23 +3,7 @@
  * substitute tables of their own.
  */
 import { snapshotSql, type TargetKind } from './operation-specs.ts'
-import {
-  addRows,
-  conditions,
-  counters,
-  decisions,
-  differ,
-  disapproval,
-  hasLeft,
-  isDisapproved,
-  isOnConversation,
-  isRevoked,
-  laneOf,
-  outcome,
-  person,
-  refusals,
-  request,
-} from './trigger-conditions.ts'
+import * as rules from './trigger-conditions.ts'
 
 /** `calls`: a function; without it, the one of the trigger's name. */
 type Trigger = { readonly event: string; readonly on: string; readonly each: string; readonly calls?: string }
@@ -45,7 +29,7 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
   const joinBatch = (
     rows: string,
   ) => `insert into ${batches} as known (project_id, id, rows, created_at, created_by) ${rows}
-    on conflict (project_id, id) do update set ${addRows('excluded.rows', 'known.')};`
+    on conflict (project_id, id) do update set ${rules.addRows('excluded.rows', 'known.')};`
   const leaveBatch = `update ${batches} set rows = rows - 1 where project_id = old.project_id and id = old.batch_id;`
   const one = 'values (new.project_id, new.batch_id, 1, new.created_at, new.created_by)'
   // In the order of the key, so that two statements that add to the same batches cannot wait for each other.
@@ -59,17 +43,17 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
   return {
     functions: {
       writebacks_begin: begin(schema),
-      writebacks_reserved: `${decisions.map((column) => `new.${column} := null;`).join(' ')} return new;`,
+      writebacks_reserved: `${rules.decisions.map((column) => `new.${column} := null;`).join(' ')} return new;`,
       writebacks_named: `new.seen := ${seenIn(schema)}; return new;`,
       writebacks_begun: `insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
         select project_id, id, null, status, step from added order by seq; return null;`,
       writebacks_stepped: `insert into ${events}
           (project_id, writeback_id, from_status, to_status, detail, request_id, person)
-        values (new.project_id, new.id, old.status, new.status, new.step, new.request_id, ${person('postgres')});
+        values (new.project_id, new.id, old.status, new.status, new.step, new.request_id, ${rules.person('postgres')});
         return null;`,
-      writebacks_arrived: refuse(refusals.arrived),
+      writebacks_arrived: refuse(rules.refusals.arrived),
       // A new epoch: a process that has read the row before must not send the changed one.
-      writebacks_changed: `new.lane := ${laneOf('pg_catalog.lower')}; new.epoch := old.epoch + 1; return new;`,
+      writebacks_changed: `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.epoch := old.epoch + 1; return new;`,
       writebacks_revoked: `if new.step is not distinct from old.step then
           new.step := pg_catalog.concat(new.status, ' while it was on its way'); end if;
         new.revoked_as := new.status; new.status := old.status; new.finished_at := null; new.error := null;
@@ -78,18 +62,18 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_rebatched: `if old.batch_id is not null then ${leaveBatch} end if;
         if new.batch_id is not null then ${joinBatch(one)} end if; return null;`,
       writebacks_unbatched: `${leaveBatch} return null;`,
-      writebacks_stay_erased: refuse(refusals.erased),
-      writebacks_left: refuse(refusals.left),
+      writebacks_stay_erased: refuse(rules.refusals.erased),
+      writebacks_left: refuse(rules.refusals.left),
       // The trigger that writes the log sees only what the statement of the user names.
       writebacks_disapproved: `new.approved_by := null; new.undo_until := null; new.epoch := new.epoch + 1;
         if new.status = 'queued' then
-          new.status := 'draft'; new.due_at := null; new.step := '${disapproval}';
+          new.status := 'draft'; new.due_at := null; new.step := '${rules.disapproval}';
           insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
             values (new.project_id, new.id, old.status, new.status, new.step);
         end if; return new;`,
-      writeback_events_kept: refuse(refusals.log),
+      writeback_events_kept: refuse(rules.refusals.log),
       writeback_events_expired: `if exists (select 1 from ${writebacks} where project_id = old.project_id
-        and id = old.writeback_id and erased_at is not null) then return old; end if; ${refuse(refusals.log)}`,
+        and id = old.writeback_id and erased_at is not null) then return old; end if; ${refuse(rules.refusals.log)}`,
     },
     triggers: {
       writebacks_begin: of('before insert'),
@@ -98,19 +82,19 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_batched: added,
       writebacks_named: of('before update of project_id', "old.project_id = '' and new.seen is null"),
       writebacks_arrived: of('before update of status', "old.status = 'succeeded' and new.status <> 'succeeded'"),
-      writebacks_changed: of(`before update of ${request.join(', ')}`, differ('postgres', request)),
-      writebacks_stepped: of('after update of status, step', differ('postgres', ['status', 'step'])),
-      writebacks_revoked: of('before update of status', isRevoked),
-      writebacks_rebatched: of('after update of batch_id', differ('postgres', ['batch_id'])),
+      writebacks_changed: of(`before update of ${rules.request.join(', ')}`, rules.differ('postgres', rules.request)),
+      writebacks_stepped: of('after update of status, step', rules.differ('postgres', ['status', 'step'])),
+      writebacks_revoked: of('before update of status', rules.isRevoked),
+      writebacks_rebatched: of('after update of batch_id', rules.differ('postgres', ['batch_id'])),
       writebacks_unbatched: of('after delete', 'old.batch_id is not null'),
       writebacks_stay_erased: of(
         'before update of status',
-        `old.erased_at is not null and ${differ('postgres', ['status'])}`,
+        `old.erased_at is not null and ${rules.differ('postgres', ['status'])}`,
       ),
-      writebacks_left: of(`before update of ${request.join(', ')}`, hasLeft('postgres')),
+      writebacks_left: of(`before update of ${rules.request.join(', ')}`, rules.hasLeft('postgres')),
       writebacks_disapproved: of(
-        `before update of ${[...request, ...conditions].join(', ')}`,
-        isDisapproved('postgres'),
+        `before update of ${[...rules.request, ...rules.conditions].join(', ')}`,
+        rules.isDisapproved('postgres'),
       ),
       events_kept: { ...eachRow('before update', events, "old.project_id <> ''"), calls: 'writeback_events_kept' },
       events_never_deleted: { ...eachRow('before delete', events), calls: 'writeback_events_expired' },
@@ -122,20 +106,20 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
 /** A user who may only insert is recorded as the inserter, whatever the row says. */
 function begin(schema: string): string {
   const resets = [
-    ...counters.map((column) => `new.${column} := 0;`),
-    ...outcome.map((column) => `new.${column} := null;`),
+    ...rules.counters.map((column) => `new.${column} := 0;`),
+    ...rules.outcome.map((column) => `new.${column} := null;`),
   ]
   // Within an SQL string.
   const sequence = `'${`${schema}.writebacks_seq`.replaceAll("'", "''")}'::pg_catalog.regclass`
   return `declare inserter text; begin
-    if new.status not in ('draft','queued') then ${refuse(refusals.begin)} end if;
+    if new.status not in ('draft','queued') then ${refuse(rules.refusals.begin)} end if;
     inserter := pg_catalog.current_setting('role');
     if inserter = 'none' then inserter := session_user; end if;
     if not pg_catalog.has_any_column_privilege(inserter::pg_catalog.name, tg_relid, 'update') then
       new.created_by := pg_catalog.concat(new.created_by || ' via ', inserter); end if;
     ${resets.join(' ')}
     new.seq := pg_catalog.nextval(${sequence}); new.ref := coalesce(new.ref, new.id);
-    new.lane := ${laneOf('pg_catalog.lower')}; new.seen := ${seenIn(schema)}; return new; end;`
+    new.lane := ${rules.laneOf('pg_catalog.lower')}; new.seen := ${seenIn(schema)}; return new; end;`
 }
 
 /**
@@ -150,5 +134,5 @@ function seenIn(schema: string): string {
     cross join lateral (select * from ${schema}.${target}s where (project_id, id) >= (own.project, new.${target}_id)
       order by project_id, id limit 1) mirrored
     where mirrored.project_id = own.project and mirrored.id = new.${target}_id and mirrored.deleted_at is null)`
-  return `case when ${isOnConversation} then ${shown('conversation')} else ${shown('visitor')} end`
+  return `case when ${rules.isOnConversation} then ${shown('conversation')} else ${shown('visitor')} end`
 }

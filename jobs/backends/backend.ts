@@ -18,7 +18,7 @@ export type Backend = {
   readonly resumeStep: (queue: string) => string
   /** Its pages below `/queues`; null: it has none. */
   readonly loadBoard: (() => Promise<RoutesPlugin>) | null
-  /** Rejects within seconds when the store does not answer. */
+  /** Rejects within seconds when the store does not answer, or refuses writes. */
   readonly ping: () => Promise<void>
   /** Waits for active jobs, without a limit. */
   readonly close: () => Promise<void>

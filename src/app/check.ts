@@ -58,7 +58,10 @@ const newKeyAdvice = 'create a key under Settings > API keys in the app (only th
 async function checkService(get: ApiGet, project: ProjectId, now: EpochSeconds): Promise<CheckItem[]> {
   const items: CheckItem[] = []
   for (const [scope, [path, query]] of scopeProbes(project, now)) {
-    const result = await tryGet(get, path, query)
+    const result = await get(path, query, 'fresh').catch((error: unknown) => {
+      if (error instanceof ApiError) return error
+      throw error
+    })
     if (result instanceof ApiError) {
       const item = failureItem(scope, result)
       items.push(item)
@@ -109,15 +112,6 @@ function probeOf(stream: Stream, project: ProjectId, range: { from: string; to: 
     case 'child-list':
     case 'child-object':
       return null
-  }
-}
-
-async function tryGet(get: ApiGet, path: string, query: QueryParams): Promise<ApiResponse | ApiError> {
-  try {
-    return await get(path, query, 'fresh')
-  } catch (error) {
-    if (error instanceof ApiError) return error
-    throw error
   }
 }
 

@@ -13,10 +13,11 @@ import { type BudgetStore, createMemoryStore, createSharedStore } from '../servi
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { createUptime } from '../service/rate-limit/uptime.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
-import { createBudgetHistory, type MinuteRequests } from '../service/sql/request-counts.ts'
+import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import type { Db } from '../warehouse/connection-pool.ts'
 import { openWarehouse, type Warehouse } from './open.ts'
 
 /** Most commands need no Redis, whose client takes a while to load. */
@@ -38,7 +39,7 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
   const watchedBudgets = new Set<string>()
   // One for all budgets, as each reads the system's once a second.
   const uptime = createUptime()
-  const recorder = warehouse === null ? null : createBudgetRecorder(createBudgetHistory(warehouse.db))
+  const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)
   const records = warehouse === null ? null : createBudgetRecords(warehouse.pool)
   let isClosed = false
   const openedBudgets = new Map<string, { readonly policy: string; readonly budget: RequestBudget }>()
@@ -59,7 +60,7 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
       const from = Date.now()
       void logWhenBudgetOpens(project.name, budget, log, () => isClosed).finally(() => {
         watchedBudgets.delete(name)
-        recorder?.recordPause(projectId, { kind: 'closed', from, to: Date.now() })
+        recorder?.addPause(projectId, { kind: 'closed', from, to: Date.now() })
       })
     }
     const readMargins = async () => decodeMargins(await warehouse.retry.run(() => readBehaviours(projectDb)))
@@ -182,7 +183,7 @@ const minuteMs: Ms = 60_000
 type Count = { requests: number; throttled: number }
 
 /** What cannot be written is dropped: no work depends on it. */
-function createBudgetRecorder(budgetHistory: ReturnType<typeof createBudgetHistory>, now: () => EpochMs = Date.now) {
+function createBudgetRecorder(db: Db, now: () => EpochMs = Date.now) {
   const counts = new Map<string, MinuteRequests & Count>()
   const countOf = (project: ProjectId, priority: Priority): Count => {
     const minute = Math.floor(now() / minuteMs) * minuteMs
@@ -194,13 +195,12 @@ function createBudgetRecorder(budgetHistory: ReturnType<typeof createBudgetHisto
   const flush = async () => {
     const written = [...counts.values()]
     counts.clear()
-    await budgetHistory.add(written).catch(() => {})
+    await addMinutes(db, written).catch(() => {})
   }
-  const recordPause = (project: ProjectId, pause: BudgetPause) =>
-    void budgetHistory.recordPause(project, pause).catch(() => {})
+  const addPause = (project: ProjectId, pause: BudgetPause) => void recordPause(db, project, pause).catch(() => {})
   const timer = setInterval(() => void flush(), minuteMs).unref()
   return {
-    recordPause,
+    addPause,
     /** The same budget, whose use is counted for the project. */
     watch: (budget: RequestBudget, { projectId }: Pick<ProjectConfig, 'projectId'>): RequestBudget => {
       const priorities = new WeakMap<object, Priority>()
@@ -219,7 +219,7 @@ function createBudgetRecorder(budgetHistory: ReturnType<typeof createBudgetHisto
         },
         recordThrottle: async (slot, waitMs) => {
           countOf(projectId, priorities.get(slot) ?? 'fresh').throttled += 1
-          recordPause(projectId, { kind: 'throttled', from: now(), to: now() + waitMs })
+          addPause(projectId, { kind: 'throttled', from: now(), to: now() + waitMs })
           await budget.recordThrottle(slot, waitMs)
         },
       }

@@ -19,10 +19,10 @@ export type Config = GlobalConfig & {
   readonly warnings: readonly string[]
 }
 
-type RequiredOfProject = 'name' | 'projectId' | 'baseUrl' | 'apiKey'
-
 /** A project with the default of each setting that `own` leaves out, for the demo, tests and benchmarks. */
-export function defaultProject(own: Pick<ProjectConfig, RequiredOfProject> & Partial<ProjectConfig>): ProjectConfig {
+export function defaultProject(
+  own: Pick<ProjectConfig, 'name' | 'projectId' | 'baseUrl' | 'apiKey'> & Partial<ProjectConfig>,
+): ProjectConfig {
   const analytics = defaultsOf(analyticsSettings, {})
   return { ...defaultsOf(projectSettings, own), schedules: defaultSchedules, analytics, readOnly: false, ...own }
 }
@@ -42,21 +42,12 @@ export function settingsNeedingRestart(before: Config, after: Config): readonly 
     .map((key) => needRestart[key].name)
 }
 
-/** The address of the worker's HTTP server, and who can reach it: this machine only, or others with a token. */
-type HttpExposure = NonNullable<Config['http']> & {
-  readonly token: Secret | null
-  readonly metricsToken: Secret | null
-}
-
 /**
- * The address to listen at; null = HTTP is off. Throws ConfigurationError if other machines can reach the address and
+ * The address to listen at, and who can reach it: this machine only, or others with a token; null = HTTP is off. Throws ConfigurationError if other machines can reach the address and
  * there is no token, and UserError if the token cannot be read. Only `start` calls it.
  */
-export function resolveHttpExposure({
-  http,
-  httpToken,
-  metricsToken,
-}: Pick<Config, 'http' | 'httpToken' | 'metricsToken'>): HttpExposure | null {
+export function resolveHttpExposure(config: Pick<Config, 'http' | 'httpToken' | 'metricsToken'>) {
+  const { http, httpToken, metricsToken } = config
   if (http === null) return null
   httpToken?.reveal()
   metricsToken?.reveal()

@@ -15,14 +15,6 @@ import { rememberResults, withTimeout } from './remember-results.ts'
 /** One dependency of the worker. `why` goes to the log only. */
 export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
 
-type HealthChecks = {
-  /** Whether the process runs its maintenance. Answered from memory. */
-  readonly isAlive: () => boolean
-  readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
-  /** Projects of which no write-back is sent; the worker is ready all the same. */
-  readonly listHeld?: () => Promise<readonly string[]>
-}
-
 export type RoutesPlugin = FastifyPluginAsync
 
 /**
@@ -48,7 +40,13 @@ export type HttpServerOptions = {
   readonly metricsToken?: Secret | null
   /** Shared with routes that compare tokens themselves. */
   readonly attempts?: Attempts
-  readonly health: HealthChecks
+  readonly health: {
+    /** Whether the process runs its maintenance. Answered from memory. */
+    readonly isAlive: () => boolean
+    readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
+    /** Projects of which no write-back is sent; the worker is ready all the same. */
+    readonly listHeld?: () => Promise<readonly string[]>
+  }
   /** Null: there are none. */
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> } | null
   readonly plugins?: readonly HttpRoutes[]
@@ -57,13 +55,13 @@ export type HttpServerOptions = {
   readonly log: Logger
 }
 
-/** `address`: like `http://127.0.0.1:8484`. `close` lets open requests finish, for two seconds at most. */
-type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
-
 const closeGraceMs: Ms = 2000
 
-/** Throws UserError if it cannot listen at the address. */
-export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+/**
+ * Throws UserError if it cannot listen at the address. Returns it, like `http://127.0.0.1:8484`; `close` lets open requests
+ * finish, for two seconds at most.
+ */
+export async function openHttpServer(options: HttpServerOptions) {
   const { clientTimeoutMs = 10_000 } = options
   // By default Node checks timeouts only every 30 seconds.
   const http = { connectionsCheckingInterval: 1000, headersTimeout: clientTimeoutMs }

@@ -11,7 +11,7 @@ export {
   type JobIdentity,
   type JobKind,
 } from './core/job-failure.ts'
-export { createErasure, type ErasedRows } from './sql/erase.ts'
+export { countErased, type ErasedRows, erase } from './sql/erase.ts'
 export {
   listAllPendingStreams,
   markSynced,

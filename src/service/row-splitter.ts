@@ -4,26 +4,19 @@
  * pieces finds out whether they are JSON.
  */
 
-type ResponseLimits = {
-  /** Bytes of a response, without those of dropped rows. */
-  readonly bytes: number
-  /** Bytes of all dropped rows. */
-  readonly droppedBytes: number
-  readonly rows: number
-  /** Limits of one row, and of all that is not a row of the list. */
-  readonly perPart: { readonly bytes: number; readonly levels: number; readonly values: number }
-}
-
 const mebibyte = 1 << 20
 
 /**
  * SQLite's own JSON functions read 1,000 levels. Source: its documentation, "JSON Functions And Operators". The other
  * limits make any single response, with everything built from it, fit into 300 MB of memory.
  */
-export const defaultResponseLimits: ResponseLimits = {
+export const defaultResponseLimits = {
+  /** Bytes of a response, without those of dropped rows. */
   bytes: 40 * mebibyte,
+  /** Bytes of all dropped rows. */
   droppedBytes: 512 * mebibyte,
   rows: 150_000,
+  /** Of one row, and of all that is not a row of the list. */
   perPart: { bytes: 4 * mebibyte, levels: 1000, values: 100_000 },
 }
 
@@ -57,7 +50,7 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [listStart, listEnd, objectStart, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d]
 const pieces = { start: Buffer.from('['), comma: Buffer.from(','), end: Buffer.from(']'), dropped: Buffer.from('null') }
 
-export function createRowSplitter(limits: ResponseLimits = defaultResponseLimits) {
+export function createRowSplitter(limits = defaultResponseLimits) {
   const { bytes: maxPartBytes, levels: maxLevels, values: maxValues } = limits.perPart
   const rest = emptyPart()
   let row: Part | null = null

@@ -29,11 +29,12 @@ export type WarehouseOptions = {
   readonly setting?: string | undefined
 }
 
-/** For connections that have been opened; closes them if it fails. */
-type Use<T> = (pool: ConnectionPool) => Promise<T>
-
-/** `sqlite:PATH` or `postgres://…`. Throws UserError. */
-export async function openDatabase<T>(url: string, options: WarehouseOptions, use: Use<T>): Promise<T> {
+/** `sqlite:PATH` or `postgres://…`. `use` closes the connections if it fails. Throws UserError. */
+export async function openDatabase<T>(
+  url: string,
+  options: WarehouseOptions,
+  use: (pool: ConnectionPool) => Promise<T>,
+): Promise<T> {
   const location = parseDatabaseUrl(url, options.setting)
   const path = location.kind === 'sqlite' ? location.path : null
   // A missing folder is a mistake; a missing file only means that there was no sync yet.
@@ -41,17 +42,13 @@ export async function openDatabase<T>(url: string, options: WarehouseOptions, us
     throw new EmptyWarehouseError()
   }
   try {
-    return await use(await openPool(location, options))
+    return await use(withExplainedErrors(await openPool(location, options), location))
   } catch (error) {
     throw error instanceof UserError && !(error instanceof WarehouseError) ? error : explainOpenError(location, error)
   }
 }
 
-async function openPool(location: DatabaseLocation, options: WarehouseOptions): Promise<ConnectionPool> {
-  return withExplainedErrors(await openDriverPool(location, options), location)
-}
-
-async function openDriverPool(
+async function openPool(
   location: DatabaseLocation,
   { access, apart, signal, readOnly = false, synchronous = 'normal' }: WarehouseOptions,
 ): Promise<ConnectionPool> {

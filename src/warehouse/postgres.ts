@@ -73,7 +73,11 @@ async function openPool(
   const sockets = new Set<Socket>()
   const pool = new pg.Pool({
     ...config,
-    stream: () => trackSocket(new Socket(), sockets),
+    stream: () => {
+      const socket = new Socket()
+      sockets.add(socket)
+      return socket.once('close', () => sockets.delete(socket))
+    },
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     application_name: 'deskmirror',
@@ -102,11 +106,6 @@ async function openPool(
     await close()
     throw error
   }
-}
-
-function trackSocket(socket: Socket, open: Set<Socket>): Socket {
-  open.add(socket)
-  return socket.once('close', () => open.delete(socket))
 }
 
 /**

@@ -62,17 +62,11 @@ export function describeLargeLog(databaseUrl: string, limitBytes = largeLogBytes
   return `${path} has ${Math.round(bytes / 2 ** 20)} MB and grows, because a query has read the database for long: end it, or let it read a copy`
 }
 
-type ExposedFile = {
-  readonly path: string
-  /** `644`, as `chmod` takes it. */
-  readonly mode: string
-}
-
 /**
  * Which of these have customers' data that other users of the machine may read: the SQLite file, its journal files, and
- * the folder of the embedded queue. That may be intended, so nothing is changed.
+ * the folder of the embedded queue. That may be intended, so nothing is changed. `mode`: `644`, as `chmod` takes it.
  */
-export function findExposedFiles(databaseUrl: string): readonly ExposedFile[] {
+export function findExposedFiles(databaseUrl: string) {
   const location = parseDatabaseUrl(databaseUrl)
   if (location.kind !== 'sqlite' || process.platform === 'win32') return []
   return ['', '-wal', '-shm', '-journal', '-queue'].flatMap((suffix) => {

@@ -14,7 +14,7 @@ import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
 import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
 import { findRollupHistory } from '../mirror/sync/rollup-days.ts'
 import { listHeld } from '../outbox/sql/sends.ts'
-import { createBudgetHistory } from '../service/sql/request-counts.ts'
+import { deleteBudgetHistory } from '../service/sql/request-counts.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
 import type { WorkerResources } from './resources.ts'
@@ -109,7 +109,7 @@ export async function runHousekeeping({ warehouse, retention }: WorkerContext) {
     Date.now() - deliveryRetentionMs,
   )
   await deleteAudits(warehouse.db, Date.now() - auditRetentionMs)
-  await createBudgetHistory(warehouse.db).deleteBefore(Date.now() - budgetRetentionMs)
+  await deleteBudgetHistory(warehouse.db, Date.now() - budgetRetentionMs)
   const deliveriesDeleted = oldDeliveries + (await createDeliveries(warehouse.db, warehouse.kind).trimDone())
   const until = performance.now() + maxExpiryMs
   const expired = await deleteExpired(warehouse.db, warehouse.kind, retention, { now: Date.now(), until })

@@ -5,7 +5,7 @@ import type { Warehouse } from '../../src/app/open.ts'
 import { periodTableNames } from '../../src/console/pages/period-tables.ts'
 import { createAuditLog } from '../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { createBudgetHistory } from '../../src/service/sql/request-counts.ts'
+import { addMinutes, recordPause } from '../../src/service/sql/request-counts.ts'
 import { activity, commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 
 const attacks = [
@@ -78,8 +78,8 @@ export async function fillHostile(warehouse: Warehouse, settings: Parameters<typ
     Date.now(),
   )
   const minute = Math.floor(Date.now() / 60_000) * 60_000
-  await createBudgetHistory(db).add([{ project: 'main', minute, priority: 'fresh', requests: 90, throttled: 1 }])
-  await createBudgetHistory(db).recordPause('main', { kind: 'throttled', from: minute - 60_000, to: minute })
+  await addMinutes(db, [{ project: 'main', minute, priority: 'fresh', requests: 90, throttled: 1 }])
+  await recordPause(db, 'main', { kind: 'throttled', from: minute - 60_000, to: minute })
 }
 
 /** A batch whose every text is hostile, and a write-back of each kind that a person may look at. */

@@ -22,12 +22,10 @@ type StoreKind = 'redis' | 'postgres'
 /** The factory holds the connection; BullMQ insists on a connection option, so it gets the kind's name. */
 export type BullBackendFactory = BackendFactory<IQueueBackend, StoreKind>
 
-export type StoreConnection = {
+export type StoreConnection = Pick<Backend, 'warnings' | 'resumeStep' | 'ping'> & {
   readonly kind: StoreKind
   /** Its address, for people. */
   readonly server: string
-  /** Sentences for people about what works but should be changed. */
-  readonly warnings: readonly string[]
   readonly factory: BullBackendFactory
   /** The prefix of all keys if other programs share the store; null if the store has a schema of its own. */
   readonly prefix: string | null
@@ -37,9 +35,6 @@ export type StoreConnection = {
   readonly sendToBack: (queue: string, jobId: string) => Promise<void>
   /** Runs `work` while no other process runs such work. */
   readonly runExclusively: (work: () => Promise<void>) => Promise<void>
-  readonly resumeStep: Backend['resumeStep']
-  /** Rejects within seconds when the store does not answer, or refuses writes. */
-  readonly ping: () => Promise<void>
   /** To be called after all queues and workers are closed. */
   readonly close: () => Promise<void>
 }

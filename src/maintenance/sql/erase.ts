@@ -16,12 +16,9 @@ import { inDurableTransaction } from '../../warehouse/transactions.ts'
 /** Rows by table. */
 export type ErasedRows = Readonly<Record<string, number>>
 
-export function createErasure(context: ProjectDb) {
-  return {
-    /** What `erase` would delete. Throws UserError if nothing is stored of the visitor. */
-    count: async (visitor: string) => countRows(context, await findIds(context, visitor)),
-    erase: (visitor: string, by: string) => erase(context, visitor, by),
-  }
+/** What `erase` would delete. Throws UserError if nothing is stored of the visitor. */
+export async function countErased(context: ProjectDb, visitor: string): Promise<ErasedRows> {
+  return countRows(context, await findIds(context, visitor))
 }
 
 /** In the spelling of the service. `visitors`: the visitor, in all spellings. */
@@ -111,7 +108,7 @@ async function countRows(context: ProjectDb, ids: Ids): Promise<ErasedRows> {
   })
 }
 
-async function erase(context: ProjectDb, visitor: string, by: string): Promise<ErasedRows> {
+export async function erase(context: ProjectDb, visitor: string, by: string): Promise<ErasedRows> {
   const { db, kind } = context
   const erased = await inDurableTransaction(context, async (trx) => {
     await waitForWriters(trx)

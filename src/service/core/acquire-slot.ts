@@ -91,7 +91,10 @@ function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string,
   if (request === undefined) return deferRequest(state, processId, null, nextWriteMs, windowMs)
   if (sharedWaitMs > 0) return deferRequest(state, processId, request, sharedWaitMs, windowMs)
   const paceMs = all.windowMs / all.slots
-  if (mustYield(state, all, processId, request)) return deferRequest(state, processId, request, paceMs, windowMs)
+  // While there are spare slots, no process yields.
+  const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
+  const isBehind = isBehindOthers(state.waiters, processId, priorities.indexOf(request.priority), now)
+  if (!hasSpareSlots && isBehind) return deferRequest(state, processId, request, paceMs, windowMs)
   return grantSlot(state, limits, processId, request, index)
 }
 
@@ -132,9 +135,3 @@ const maxWaitMs = (windowMs: Ms): Ms => windowMs / 12
 
 /** When a waiter loses its place: a little later than it should ask again. */
 const waiterExpiry = (now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs => now + waitMs + Math.min(1000, windowMs / 20)
-
-/** While there are spare slots, no process yields. */
-function mustYield(state: BudgetState, all: SlotLimit, processId: string, request: PendingRequest): boolean {
-  const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
-  return !hasSpareSlots && isBehindOthers(state.waiters, processId, priorities.indexOf(request.priority), state.at)
-}

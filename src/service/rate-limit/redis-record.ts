@@ -40,22 +40,12 @@ type ScriptReply = readonly [isOwn: number, now: string, run: string, version?: 
 const raiseScript = `
 if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end`
 
-type RedisBudgetRecords = {
-  readonly record: (name: string) => BudgetRecord
-  /** Numbers that only grow, and never expire. */
-  readonly numbers: {
-    readonly read: (name: string) => Promise<number>
-    readonly raise: (name: string, to: number) => Promise<void>
-  }
-  readonly close: () => void
-}
-
 /**
  * One connection for all budgets of this process, `redis://` or `rediss://`. It reconnects by itself; commands fail soon
  * while it is down. Throws UserError if the URL is not valid. `onError` gets connection errors as text only: ioredis's
  * own errors carry the command that failed, which may contain the password.
  */
-export function openRedisRecords(url: string, onError: (why: string) => void = () => {}): RedisBudgetRecords {
+export function openRedisRecords(url: string, onError: (why: string) => void = () => {}) {
   const redis = new Redis(validRedisUrl(url), {
     connectTimeout: 5000,
     commandTimeout: 5000,
@@ -77,25 +67,22 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   redis.defineCommand('swapBudgetRecord', { numberOfKeys: 1, lua: compareAndSetScript })
   type ScriptCommand = (...values: (string | number)[]) => Promise<ScriptReply>
   const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
-  const runScript: RunScript = (...values) =>
-    swapBudgetRecord.apply(redis, [...values, recordTtlMs]).then(
-      (reply) => {
-        // ioredis falls back to database 0 if the named one does not exist, and no other process shares that record.
-        if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
-        return reply
-      },
-      (error: unknown) => {
-        throw new Error(`Redis: ${lastError ?? errorText(error)}`)
-      },
-    )
   const explain = (error: unknown) => {
     throw new Error(`Redis: ${lastError ?? errorText(error)}`)
   }
+  const runScript: RunScript = async (...values) => {
+    const reply = await swapBudgetRecord.apply(redis, [...values, recordTtlMs]).catch(explain)
+    // ioredis falls back to database 0 if the named one does not exist, and no other process shares that record.
+    if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
+    return reply
+  }
   return {
-    record: (name) => redisRecord(runScript, `deskmirror:budget:${name}`),
+    record: (name: string) => redisRecord(runScript, `deskmirror:budget:${name}`),
+    /** Numbers that only grow, and never expire. */
     numbers: {
-      read: async (name) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explain)),
-      raise: async (name, to) => void (await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)),
+      read: async (name: string) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explain)),
+      raise: async (name: string, to: number) =>
+        void (await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)),
     },
     close: () => redis.disconnect(),
   }

@@ -81,18 +81,8 @@ export type MinuteRequests = {
   readonly throttled: number
 }
 
-type StoredBudget = Pick<BudgetData, 'from' | 'to' | 'stepMs' | 'bars' | 'pauses'>
-
-export function createBudgetHistory(db: Db) {
-  return {
-    add: (minutes: readonly MinuteRequests[]) => addMinutes(db, minutes),
-    recordPause: (project: ProjectId, pause: BudgetPause) => recordPause(db, project, pause),
-    deleteBefore: (before: EpochMs) => deleteBefore(db, before),
-  }
-}
-
 /** Adds to what other processes have counted. */
-async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Promise<void> {
+export async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Promise<void> {
   for (const { project, minute, priority, requests, throttled } of minutes)
     await db
       .insertInto('budget_minutes')
@@ -107,7 +97,7 @@ async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Promise<v
 }
 
 /** A pause that another process saw, too, or that is seen again, stays one. */
-async function recordPause(db: Db, project: ProjectId, { kind, from, to }: BudgetPause): Promise<void> {
+export async function recordPause(db: Db, project: ProjectId, { kind, from, to }: BudgetPause): Promise<void> {
   const sameMs = 5000
   const { numAffectedRows } = await sql`
     update budget_pauses set to_ms = case when to_ms > ${to} then to_ms else ${to} end
@@ -122,13 +112,18 @@ async function recordPause(db: Db, project: ProjectId, { kind, from, to }: Budge
     .execute()
 }
 
-async function deleteBefore(db: Db, before: EpochMs): Promise<void> {
+export async function deleteBudgetHistory(db: Db, before: EpochMs): Promise<void> {
   await db.deleteFrom('budget_minutes').where('minute', '<', toTimestamp(before)).execute()
   await db.deleteFrom('budget_pauses').where('to_ms', '<', before).execute()
 }
 
 /** In bars of `stepMs`, which begin at multiples of it. */
-export async function readBudget(context: ProjectDb, from: EpochMs, to: EpochMs, stepMs: Ms): Promise<StoredBudget> {
+export async function readBudget(
+  context: ProjectDb,
+  from: EpochMs,
+  to: EpochMs,
+  stepMs: Ms,
+): Promise<Omit<BudgetData, 'limit'>> {
   const { db, kind, project, typed } = context
   const start = Math.floor(from / stepMs) * stepMs
   const bar = sql`${epochSeconds(kind, 'minute')} / ${sql.lit(stepMs / 1000)}`

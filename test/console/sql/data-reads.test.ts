@@ -15,7 +15,7 @@ import {
   readStreams,
 } from '../../../src/console/sql/streams.ts'
 import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
-import { createBudgetHistory, readBudget } from '../../../src/service/sql/request-counts.ts'
+import { addMinutes, deleteBudgetHistory, readBudget, recordPause } from '../../../src/service/sql/request-counts.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
@@ -35,9 +35,12 @@ for (const db of databases) {
       const count = (start: number, priority: 'fresh' | 'write', requests: number, throttled = 0) => ({
         ...{ project: 'main', minute: start, priority, requests, throttled },
       })
-      const { add, recordPause, deleteBefore } = createBudgetHistory(warehouse.db)
-      await add([count(at, 'fresh', 3), count(at, 'write', 1, 1)])
-      await add([count(at, 'fresh', 4), count(at - 30 * minute, 'fresh', 9), count(at - 300 * minute, 'fresh', 50)])
+      await addMinutes(warehouse.db, [count(at, 'fresh', 3), count(at, 'write', 1, 1)])
+      await addMinutes(warehouse.db, [
+        count(at, 'fresh', 4),
+        count(at - 30 * minute, 'fresh', 9),
+        count(at - 300 * minute, 'fresh', 50),
+      ])
       const reads = warehouse.projectDb('main')
       const { bars } = await readBudget(reads, at - 60 * minute, at, minute)
       expect(bars).toEqual([
@@ -48,7 +51,7 @@ for (const db of databases) {
       expect(hours.bars.reduce((sum, { requests }) => sum + (requests.fresh ?? 0), 0)).toBe(66)
       for (const bar of hours.bars) expect(bar.at % (60 * minute)).toBe(0)
 
-      const pause = (from: number, to: number) => recordPause('main', { kind: 'throttled', from, to })
+      const pause = (from: number, to: number) => recordPause(warehouse.db, 'main', { kind: 'throttled', from, to })
       await pause(at - 5 * minute, at - 4 * minute)
       await pause(at - 5 * minute + 10, at - 3 * minute)
       await pause(at - minute, at)
@@ -56,7 +59,7 @@ for (const db of databases) {
         { kind: 'throttled', from: at - 5 * minute, to: at - 3 * minute },
         { kind: 'throttled', from: at - minute, to: at },
       ])
-      await deleteBefore(at)
+      await deleteBudgetHistory(warehouse.db, at)
       const kept = await readBudget(reads, at - 600 * minute, at, minute)
       expect([kept.bars.length, kept.pauses.length]).toEqual([1, 1])
     })
