@@ -186,10 +186,7 @@ export async function clockNotices(warehouse: Warehouse): Promise<{ readonly not
 }
 
 /** Until when an approval can be taken back, by the clock of the database; null: it cannot any more. */
-export async function findOpenGrace(
-  { db, kind }: Warehouse,
-  queued: Pick<OutboxEntry, 'undoUntil'> | undefined,
-): Promise<string | null> {
+export async function findOpenGrace({ db, kind }: Warehouse, queued: Pick<OutboxEntry, 'undoUntil'> | undefined) {
   const clock = await readClock(db, kind)
   const undoUntil = queued?.undoUntil ?? null
   return undoUntil !== null && Date.parse(undoUntil) > clock() ? undoUntil : null

@@ -73,11 +73,7 @@ export function variableName(setting: string): string {
 }
 
 /** What variables give for these settings: the values, or references to the secrets. */
-export function readVariables(
-  variables: Variables,
-  settings: readonly Setting[],
-  kind: 'value' | 'secret',
-): Record<string, unknown> {
+export function readVariables(variables: Variables, settings: readonly Setting[], kind: 'value' | 'secret') {
   const given = settings
     .filter(({ name, variable }) => variable === kind && variables[variableName(name)] !== undefined)
     .map(({ name }) => [name, kind === 'value' ? variables[variableName(name)] : { env: variableName(name) }])

@@ -44,11 +44,7 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
   return { prefix: '/webhooks', auth: 'own', plugin }
 }
 
-async function receiveDelivery(
-  receiver: WebhookReceiver,
-  projectName: ProjectName,
-  request: FastifyRequest,
-): Promise<DeliveryReceipt | null> {
+async function receiveDelivery(receiver: WebhookReceiver, projectName: ProjectName, request: FastifyRequest) {
   const { log, onDelivery } = receiver
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const signature = request.headers['x-service-signature']

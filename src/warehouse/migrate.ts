@@ -21,11 +21,7 @@ export type MigrationSummary = {
  * Throws UserError if a newer version has written to the database, or one that is too old. Two processes may run it at once.
  * `updateViews`: in the same transaction, even if nothing else changes.
  */
-export function migrate(
-  db: Db,
-  kind: DatabaseKind,
-  updateViews: (trx: Db) => Promise<void>,
-): Promise<MigrationSummary> {
+export function migrate(db: Db, kind: DatabaseKind, updateViews: (trx: Db) => Promise<void>) {
   const migrateOnce = async (trx: Db) => {
     await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)

@@ -12,12 +12,7 @@ import { UserError } from '../values/user-error.ts'
 const specs = Object.entries<TableSpec>(tables)
 
 /** `applied`: the migrations that the database names. `isCurrent`: all, so that it has whatever this version makes. */
-export async function findMixedSchema(
-  run: Run,
-  kind: DatabaseKind,
-  applied: readonly string[],
-  isCurrent: boolean,
-): Promise<UserError | null> {
+export async function findMixedSchema(run: Run, kind: DatabaseKind, applied: readonly string[], isCurrent: boolean) {
   const objects = new Set((await run(listObjects[kind])).map(({ type, name }) => `${type} ${name}`))
   const found =
     findFault(kind, applied, objects) ??

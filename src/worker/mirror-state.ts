@@ -21,10 +21,7 @@ import type { WorkerResources } from './resources.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 /** Mirrored child streams of the project that have pending children now. The others are marked as completely read. */
-export async function markSyncedAndListPending(
-  { warehouse }: WorkerResources,
-  { projectId, streams }: ProjectConfig,
-): Promise<readonly ChildStreamName[]> {
+export async function markSyncedAndListPending({ warehouse }: WorkerResources, { projectId, streams }: ProjectConfig) {
   const mirrored = childStreamNames.filter((stream) => streams.includes(stream))
   const pending = await listPendingStreams(warehouse.db, projectId, Date.now())
   const synced = mirrored.filter((stream) => !pending.includes(stream))

@@ -31,11 +31,7 @@ export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse
   throw alreadyRuns(location, oldest?.holder ?? 'another process')
 }
 
-async function acquireRow(
-  location: DatabaseLocation,
-  warehouse: Warehouse,
-  { log, onLost }: Options,
-): Promise<Release> {
+async function acquireRow(location: DatabaseLocation, warehouse: Warehouse, { log, onLost }: Options) {
   const giveUpAt = Date.now() + heartbeatTimeoutMs + 1000
   for (let isFirst = true; ; isFirst = false) {
     const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [workerRole], Date.now())

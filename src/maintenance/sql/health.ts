@@ -87,20 +87,12 @@ export async function readStreamStates(db: Db): Promise<ReadonlyMap<string, Stre
 }
 
 /** Child streams that have pending children, by project. */
-export async function listAllPendingStreams(
-  db: Db,
-  now: EpochMs,
-): Promise<ReadonlyMap<string, readonly ChildStreamName[]>> {
+export async function listAllPendingStreams(db: Db, now: EpochMs) {
   return new Map([...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]]))
 }
 
 /** Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as it is. */
-export async function markSynced(
-  db: Db,
-  project: ProjectId,
-  streams: readonly StreamName[],
-  now: EpochMs,
-): Promise<void> {
+export async function markSynced(db: Db, project: ProjectId, streams: readonly StreamName[], now: EpochMs) {
   if (streams.length === 0) return
   const state = { synced_at: toTimestamp(now), failed: null, failed_since: null }
   await db
