@@ -1,6 +1,7 @@
 /** Every screen in a real Chromium: hostile texts stay texts, and nobody is shut out. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { quoteCsvCell } from '../../src/export/writers/csv-writer.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { accessibilityProblems } from './axe.ts'
 import { attack, fillHostile, screens } from './hostile-mirror.ts'
@@ -56,4 +57,27 @@ test('on a phone the menu opens and leads on, without JavaScript', async () => {
   await page.getByRole('button', { name: 'Menu' }).click()
   await page.getByRole('navigation').getByRole('link', { name: 'Waiting' }).click()
   await page.waitForURL('**/waiting')
+})
+
+test('on a phone the columns of a sheet are named, without JavaScript', async () => {
+  // axe needs scripts, so it looks at the same page before.
+  for (const javaScriptEnabled of [true, false]) {
+    const page = await openPage(browser, console, 'olga', { viewport: { width: 390, height: 800 }, javaScriptEnabled })
+    await page.go('/console/p/main/import')
+    const hostile = quoteCsvCell(attack)
+    const buffer = Buffer.from(`${hostile},Worte,Kunde\n${hostile},${hostile},nobody\n`)
+    await page.getByLabel('The file').setInputFiles({ name: `${attack}.csv`, mimeType: 'text/csv', buffer })
+    await page.getByRole('button', { name: 'Import as drafts' }).click()
+    await page.getByRole('heading', { name: 'What its columns are' }).waitFor()
+    if (javaScriptEnabled) {
+      expect(await accessibilityProblems(page)).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0)
+      expect(page.violations).toEqual([])
+      continue
+    }
+    await page.locator('select').first().selectOption('ignored')
+    await page.getByLabel('Worte').selectOption('content')
+    await page.getByRole('button', { name: 'Import as drafts' }).first().click()
+    await page.getByText('no visitor has exactly this name').waitFor()
+  }
 })

@@ -22,21 +22,20 @@ import { search } from '../sql/search.ts'
 import { ago, by, exactStart, foreignText, markedText, shortened, spanText, timeOf } from '../text.ts'
 import { statusOf } from '../writeback-blocks.ts'
 import { draftForm, whyNoDraft } from './draft-form.ts'
+import { sheetLink, waitingAsked } from './sheet.ts'
 
 export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<Page> {
-  const seconds = Number(query('older') ?? 0)
-  const minAgeMs = Number.isInteger(seconds) && seconds > 0 && seconds < 1e9 ? seconds * 1000 : 0
-  const isUnassigned = query('assigned') === 'none'
+  const { minAgeMs, isUnassigned } = waitingAsked(query)
   const after = query('after')
   const isCursor = after !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+$/.test(after)
   const filter = { minAgeMs, isUnassigned, after: isCursor ? after : null }
   const { rows, buckets, next, difference, pending } = visibleTo(frame, await readWaiting(db, filter, frame.now))
+  const asked = (age: Ms, unassigned: boolean) => ({
+    older: age === 0 ? null : String(age / 1000),
+    assigned: unassigned ? 'none' : null,
+  })
   const address = (age: Ms, unassigned: boolean, from: string | null = null) =>
-    withQuery(addressOf(frame, 'waiting'), {
-      older: age === 0 ? null : String(age / 1000),
-      assigned: unassigned ? 'none' : null,
-      after: from,
-    })
+    withQuery(addressOf(frame, 'waiting'), { ...asked(age, unassigned), after: from })
   const ages = buckets.map(({ minAgeMs: age, count }) => ({
     label: `${age === 0 ? 'All' : `${spanText(age)} or longer`} (${formatCount(count)})`,
     to: address(age, isUnassigned),
@@ -62,6 +61,7 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   )
   const notes = [difference, pending === 0 ? null : pendingNote(pending)].filter((note) => note !== null)
   const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}${waiting}
+${rows.length === 0 ? nothing : sheetLink(asked(minAgeMs, isUnassigned), frame)}
 <p class="faint">A visitor waits from the first message without an answer, until an answer or a handling. ${notes.join(' ')}</p>
 ${older(next === null ? null : address(minAgeMs, isUnassigned, next), 'Shorter waits')}`
   return { title: 'Waiting', section: 'Waiting', content }
@@ -220,7 +220,7 @@ function results({ people, conversations, next, missing }: Found, query: string,
   )
   const note = html`<p class="faint">${pendingNote(missing)}</p>`
   return html`${people.length === 0 ? nothing : section('Visitors', persons)}
-${section('Conversations', html`${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}`)}
+${section('Conversations', html`${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}${conversations.length === 0 ? nothing : sheetLink({ q: query }, frame)}`)}
 ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`
 }
 
@@ -246,7 +246,7 @@ ${facts([
     ({ name: field, value }) => [field, isTime.test(value) ? timeOf(value, frame) : foreignText(value)] as const,
   ),
 ])}
-${section('Conversations', conversationTable(conversations, null, frame))}
+${section('Conversations', html`${conversationTable(conversations, null, frame)}${conversations.length === 0 ? nothing : sheetLink({ visitor: visitor.id }, frame)}`)}
 ${section('Activity', activities)}`
   return { title: 'Visitor', section: 'Search', content }
 }

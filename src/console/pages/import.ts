@@ -2,47 +2,65 @@
 
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
 import { formatRows, mistakeText } from '../../outbox/core/request-mistake.ts'
-import type { MistakeKind, RejectedImport } from '../../outbox/outbox.ts'
+import { columnMeanings, isMeaning, sheetColumns } from '../../outbox/import/reply-sheet.ts'
+import type { ColumnMap, MistakeKind, RejectedImport } from '../../outbox/outbox.ts'
+import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
 import { foreignText, shortened } from '../text.ts'
+import { hiddenFields } from '../writeback-blocks.ts'
 
 export type ImportView = {
   readonly title: string
   readonly note: string
   readonly allowDuplicates: boolean
   readonly ignoreColumns: boolean
+  /** The sender of replies that name none. */
+  readonly senderName: string
+  /** What was said that columns mean, by the key of the header. */
+  readonly columns: ColumnMap
   /** Null: no file has been sent yet. */
   readonly rejected: RejectedImport | null
   /** Why the file could not be read; null = it could. */
   readonly problem: string | null
   /** Where the rows with mistakes can be had as CSV. */
   readonly mistakesAddress: string | null
+  /** The file whose columns the person has to name, and its key. */
+  readonly unnamed: { readonly key: string; readonly columns: readonly NamedColumn[] } | null
 }
+
+type NamedColumn = Readonly<Record<'title' | 'key' | 'example', string>> & { readonly meaning: string | null }
 
 export function importPage(given: Partial<ImportView>, frame: ProjectFrame): Page {
   const view: ImportView = {
-    ...{ title: '', note: '', allowDuplicates: false, ignoreColumns: false },
-    ...{ rejected: null, problem: null, mistakesAddress: null, ...given },
+    ...{ title: '', note: '', allowDuplicates: false, ignoreColumns: false, senderName: '', columns: {} },
+    ...{ rejected: null, problem: null, mistakesAddress: null, unnamed: null, ...given },
   }
   const { rejected, problem } = view
   const content = html`${problem === null ? nothing : html`<p class="problem">Nothing was queued: ${foreignText(problem)}</p>`}
 ${rejected === null ? nothing : rejection(rejected, view, frame)}
+${view.unnamed === null ? nothing : section('What its columns are', columnForm(view.unnamed, view, frame))}
 <p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after that.</p>
 ${form(view, frame)}
-${section('The columns', columnTable())}`
+${section('The columns', columnTable(frame))}`
   return { title: 'Import a file', section: 'Write-backs', content }
 }
 
 /** The file comes last: what is written above it is then known when it is read. */
-function form({ title, note, allowDuplicates, ignoreColumns }: ImportView, frame: ProjectFrame): Html {
+function form(
+  { title, note, allowDuplicates, ignoreColumns, senderName, columns }: ImportView,
+  frame: ProjectFrame,
+): Html {
   return html`<form method="post" action="${addressOf(frame, 'import')}" enctype="multipart/form-data" class="stacked">
+${hiddenFields({ columns: JSON.stringify(columns) })}
 <label>What people call this batch (may be empty)
 <input name="title" maxlength="200" autocomplete="off" value="${title}"></label>
 <label>What people should know about it (may be empty)
 <input name="note" maxlength="1000" autocomplete="off" value="${note}"></label>
+<label>Who signs replies that name no sender, as the customer sees it (may be empty)
+<input name="senderName" maxlength="300" autocomplete="off" value="${senderName}"></label>
 <label class="check"><input type="checkbox" name="allowDuplicates" value="yes" ${attribute('checked', allowDuplicates)}> Let replies through that repeat the same words to the same conversation</label>
 <label class="check"><input type="checkbox" name="ignoreColumns" value="yes" ${attribute('checked', ignoreColumns)}> Ignore columns with other names</label>
 <label>The file, of 20 MB at most
@@ -50,9 +68,38 @@ function form({ title, note, allowDuplicates, ignoreColumns }: ImportView, frame
 <button type="submit" class="primary">Import as drafts</button></form>`
 }
 
+/** Without it the rows could mean anything, so each column that is not known must be said. */
+function columnForm(
+  { key, columns }: NonNullable<ImportView['unnamed']>,
+  { title, note, allowDuplicates, ignoreColumns, senderName }: ImportView,
+  frame: ProjectFrame,
+): Html {
+  const yes = (is: boolean) => (is ? 'yes' : '')
+  const form = { title, note, senderName, allowDuplicates: yes(allowDuplicates), ignoreColumns: yes(ignoreColumns) }
+  const option = (value: string, text: string, meaning: string | null) =>
+    html`<option value="${value}" ${attribute('selected', value === meaning)}>${text}</option>`
+  // The others are known by names that no sheet needs.
+  const asked = columns.filter(({ meaning }) => meaning === null || isMeaning(meaning))
+  const fields = asked.map(
+    (
+      { title: header, key: name, meaning, example },
+      n,
+    ) => html`<input type="hidden" name="header${String(n)}" value="${name}">
+<label><span><b>${shortened(header, 60)}</b>${example === '' ? nothing : html`<span class="faint">, such as ${shortened(example, 60)}</span>`}</span>
+<select name="meaning${String(n)}" ${attribute('required', true)}>${option('', 'choose…', null)}${Object.entries(columnMeanings).map(([value, text]) => option(value, `${value}: ${text}`, meaning))}</select></label>`,
+  )
+  return html`<p>Say what each column is. The next file with these names is read alike.</p>
+<form method="post" action="${addressOf(frame, 'import', 'columns', key)}" class="stacked">${hiddenFields(form)}
+${fields}
+<button type="submit" class="primary">Import as drafts</button></form>`
+}
+
 /** The first row of CSV names them, in any order. */
-function columnTable(): Html {
-  return html`<p>The first row names the columns, in any order; a row fills those of its operation. Ids are on the pages of conversations and visitors, and in an export.</p>
+function columnTable(frame: ProjectFrame): Html {
+  return html`<p>A sheet of replies needs no operation. <a href="${addressOf(frame, 'waiting')}">Waiting</a> and each list of conversations can be downloaded as one; rows that stay empty are skipped. What was found by an address or a name has to be approved by a person who looks whose conversation it is.</p>
+${table('Columns of a sheet of replies', ['Column', 'Does'], Object.entries(sheetColumns))}
+<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), { template: 'yes' })}">Download a template (CSV)</a></p>
+<p>For everything else a column names the operation, and a row fills those of its own. Ids are on the pages of conversations and visitors, and in an export.</p>
 ${table(
   'Columns by operation',
   ['operation', 'Does', 'Other columns'],
@@ -95,7 +142,7 @@ function kindTable(kinds: readonly MistakeKind[]): Html {
 function foundText({ found, foundOthers }: MistakeKind): Html {
   if (found.length === 0) return foreignText(null)
   const values = found.map(
-    ({ value, count }) => html`${shortened(value, 60)}${count === 1 ? nothing : html` (${formatCount(count)})`} `,
+    ({ value, count }) => html`${shortened(value, 500)}${count === 1 ? nothing : html` (${formatCount(count)})`} `,
   )
   return html`${values}${foundOthers === 0 ? nothing : html`and ${pluralize(foundOthers, 'other')}`}`
 }

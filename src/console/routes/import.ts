@@ -3,11 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { importWritebacks } from '../../app/import.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import type { ImportOptions } from '../../outbox/outbox.ts'
+import { withImportFile } from '../../outbox/import/import-file.ts'
+import { readHead } from '../../outbox/import/prepare-file.ts'
+import { isMeaning } from '../../outbox/import/reply-sheet.ts'
+import type { ColumnMap, ImportOptions } from '../../outbox/outbox.ts'
+import { pluralize } from '../../values/format.ts'
+import { asJsonObject, tryParseJson } from '../../values/json.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -15,105 +21,155 @@ import { addressOf } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
 import { type ImportView, importPage } from '../pages/import.ts'
-import type { Site } from './site.ts'
+import { type Site, valuesOf } from './site.ts'
 
 const maxFileBytes = 20_000_000
 const maxNameLength = 200
 
+/** A column for each, but so many only as a person reads. */
+const maxNamedColumns = 60
+
 export async function addImport(app: FastifyInstance, site: Site): Promise<void> {
   const { now, requireRole, findProject } = site
-  const downloads = createDownloads(now)
+  const kept = createKeptFiles(now)
   await app.register(fastifyMultipart, {
     throwFileSizeLimit: true,
     limits: { fileSize: maxFileBytes, files: 1, fields: 10, fieldSize: 4000, parts: 12 },
   })
-  app.post<{ Params: { project: ProjectName } }>('/p/:project/import', async (request, reply) => {
-    const { viewer } = request
-    if (!(await requireRole(request, reply, draftRole))) return reply
-    const config = site.config()
-    const project = await findProject(request.params.project)
-    if (viewer === null || project === null) return reply.callNotFound()
-    if (config === null) return reply.code(403).send('')
-    const part = request.isMultipart() ? await request.file() : undefined
-    const form = readForm(part?.fields)
-    const frame = await site.projectFrame(viewer, project)
-    const show = (status: 400 | 422, view: Partial<ImportView>) =>
-      site.send(reply.code(status), importPage({ ...form, ...view }, frame), project)
-    if (part === undefined || part.filename === '') return show(400, { problem: 'choose a file' })
-    const fileName = withoutControls(part.filename).slice(0, maxNameLength)
+  type Route = { Params: { project: ProjectName } }
+  /** Null: the answer has been sent. */
+  const open = async (request: FastifyRequest<Route>, reply: FastifyReply) => {
+    if (!(await requireRole(request, reply, draftRole))) return null
+    const [config, project, { viewer }] = [site.config(), await findProject(request.params.project), request]
+    if (viewer === null || project === null) reply.callNotFound()
+    else if (config === null) await reply.code(403).send('')
+    else return { config, project, viewer, frame: await site.projectFrame(viewer, project) }
+    return null
+  }
+  type Opened = NonNullable<Awaited<ReturnType<typeof open>>>
+  const show = (reply: FastifyReply, status: 400 | 422, view: Partial<ImportView>, { frame, project }: Opened) =>
+    site.send(reply.code(status), importPage(view, frame), project)
+  const importFile = async (reply: FastifyReply, opened: Opened, form: ImportForm, file: KeptFile) => {
+    const { config, project, viewer, frame } = opened
     const audit: ImportOptions['audit'] = (count, known, batch) => ({
       ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'imported_drafts', count },
       subject: count === 0 ? null : batch,
-      detail: `${fileName}${known === 0 ? '' : ` · ${known} rows were queued before`}`,
+      detail: `${file.name}${known === 0 ? '' : ` · ${known} rows were queued before`}`,
     })
-    const file = { source: wholeFile(part.file), name: fileName }
     const options = { ...form, createdBy: viewer.name, audit, now: now() }
-    const result = await importDrafts(config, settingsOf(config, project), file, options).catch((error: unknown) => {
-      part.file.resume()
-      if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
-      throw error
-    })
-    if ('problem' in result) return show(422, result)
-    const { report, mistakesFile } = result
+    const result = await importDrafts(config, settingsOf(config, project), file, options).catch(toProblem)
+    if ('problem' in result) return show(reply, 422, { ...form, ...result }, opened)
+    const { report, mistakesFile, head } = result
     if ('known' in report) {
-      const { batch } = report
+      const { batch, emptyRows } = report
+      if (batch === null && emptyRows > 0)
+        return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
       return reply.redirect(batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch), 303)
     }
-    const key = mistakesFile && downloads.add(viewer.name, mistakesFile)
-    return show(422, { rejected: report, mistakesAddress: key && addressOf(frame, 'import', 'mistakes', key) })
+    const key = mistakesFile && kept.add(viewer.name, { name: 'mistakes.csv', bytes: mistakesFile })
+    const isUnnamed = report.outcome === 'mistaken' && report.rows === 0 && head.length > 0
+    const unnamed =
+      isUnnamed && head.length <= maxNamedColumns ? { key: kept.add(viewer.name, file), columns: head } : null
+    const mistakesAddress = key && addressOf(frame, 'import', 'mistakes', key)
+    return show(reply, 422, { ...form, rejected: report, mistakesAddress, unnamed }, opened)
+  }
+  app.post<Route>('/p/:project/import', async (request, reply) => {
+    const opened = await open(request, reply)
+    if (opened === null) return reply
+    const part = request.isMultipart() ? await request.file() : undefined
+    const form = readForm(textsOf(part?.fields))
+    if (part === undefined || part.filename === '')
+      return show(reply, 400, { ...form, problem: 'choose a file' }, opened)
+    const bytes = await wholeFile(part.file).catch(toProblem)
+    if ('problem' in bytes) return show(reply, 422, { ...form, ...bytes }, opened)
+    return importFile(reply, opened, form, { name: withoutControls(part.filename).slice(0, maxNameLength), bytes })
+  })
+  /** The same file, when a person has said what its columns mean. */
+  app.post<Route & { Params: { key: string } }>('/p/:project/import/columns/:key', async (request, reply) => {
+    const opened = await open(request, reply)
+    if (opened === null) return reply
+    const texts = valuesOf(request.body)
+    const form = readForm((name) => texts(name).at(0) ?? '')
+    const file = kept.find(opened.viewer.name, request.params.key)
+    const problem = 'the file is no longer kept here; choose it again'
+    return file === null ? show(reply, 422, { ...form, problem }, opened) : importFile(reply, opened, form, file)
   })
   app.get<{ Params: { key: string } }>('/p/:project/import/mistakes/:key', async (request, reply) => {
     if (!(await requireRole(request, reply, draftRole))) return reply
-    const file = downloads.find(request.viewer?.name ?? '', request.params.key)
+    const file = kept.find(request.viewer?.name ?? '', request.params.key)
     if (file === null) return reply.callNotFound()
-    return reply.type('text/csv').header('content-disposition', 'attachment; filename="mistakes.csv"').send(file)
+    return reply.type('text/csv').header('content-disposition', `attachment; filename="mistakes.csv"`).send(file.bytes)
   })
 }
 
-type DraftOptions = ReturnType<typeof readForm> & Pick<ImportOptions, 'createdBy' | 'audit' | 'now'>
+function nothingWritten(rows: number): string {
+  return `no row has a reply or a flag; ${pluralize(rows, 'row')} ${rows === 1 ? 'is' : 'are'} empty`
+}
 
-/** Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes as CSV; null = there are none. */
+/** An error that is no problem of the file is thrown. */
+function toProblem(error: unknown): { problem: string } {
+  if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
+  throw error
+}
+
+type ImportForm = ReturnType<typeof readForm>
+type DraftOptions = ImportForm & Pick<ImportOptions, 'createdBy' | 'audit' | 'now'>
+
+/** Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes as CSV; null = there are none. `head`: the columns of CSV. */
 async function importDrafts(
   config: Config,
   project: ProjectConfig,
-  file: { readonly source: AsyncIterable<Uint8Array>; readonly name: string },
-  { title, note, ignoreColumns, ...options }: DraftOptions,
+  { name, bytes }: KeptFile,
+  { title, note, ignoreColumns, columns, senderName, ...options }: DraftOptions,
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'deskmirror-import-'))
   try {
     const mistakesPath = join(folder, 'mistakes.csv')
-    const parse = ignoreColumns ? { ignoreColumns: 'all' as const } : {}
+    const sender = senderName === '' ? {} : { senderName }
+    const parse = { columns, ...sender, ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}) }
     const ignored = { onReview: async () => {}, onProgress: () => {}, notify: () => {} }
     const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
     const common = { ...options, ...texts, ...ignored, mistakesPath, expiresAt: null, draft: true, onReviews: null }
-    const report = await importWritebacks(config, project, { ...file, parse }, common)
+    const source = () => ({ source: Readable.from([bytes]), name, parse })
+    const report = await importWritebacks(config, project, source(), common)
     const hasFile = report.outcome === 'mistaken' && report.mistakesFile !== null
-    return { report, mistakesFile: hasFile ? await readFile(mistakesPath) : null }
+    const head = report.outcome === 'mistaken' ? await withImportFile(source(), readHead) : null
+    return { report, mistakesFile: hasFile ? await readFile(mistakesPath) : null, head: head?.columns ?? [] }
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
 /** The text fields that stand before the file. */
-function readForm(fields: MultipartFile['fields'] | undefined) {
-  const text = (name: string) => {
+function textsOf(fields: MultipartFile['fields'] | undefined) {
+  return (name: string) => {
     const [field] = [fields?.[name]].flat()
-    return field?.type === 'field' && typeof field.value === 'string' ? withoutControls(field.value) : ''
+    return field?.type === 'field' && typeof field.value === 'string' ? field.value : ''
   }
+}
+
+function readForm(given: (name: string) => string) {
+  const text = (name: string) => withoutControls(given(name))
   return {
-    ...{ title: text('title'), note: text('note') },
+    ...{ title: text('title'), note: text('note'), senderName: text('senderName'), columns: readMeanings(given) },
     ...{ allowDuplicates: text('allowDuplicates') === 'yes', ignoreColumns: text('ignoreColumns') === 'yes' },
   }
 }
 
-/** Nothing of a file is imported unless all of it arrived, so the last of it comes only then. */
-async function* wholeFile(file: MultipartFile['file']): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const bytes of file) yield bytes
-  } catch {
-    throw refusedFile('it did not arrive whole', 'Send it again')
-  }
+/** By the key of a header: `columns` of the form before, and each that was just chosen. */
+function readMeanings(given: (name: string) => string): ColumnMap {
+  const before = Object.entries(asJsonObject(tryParseJson(given('columns'))) ?? {})
+  const chosen = Array.from({ length: maxNamedColumns }, (_, n) => [given(`header${n}`), given(`meaning${n}`)] as const)
+  const meanings = [...before, ...chosen].filter(([header, meaning]) => header !== '' && isMeaning(String(meaning)))
+  return Object.fromEntries(meanings.map(([header, meaning]) => [header, String(meaning)]))
+}
+
+/** Nothing of a file is imported unless all of it arrived. */
+async function wholeFile(file: MultipartFile['file']): Promise<Buffer> {
+  const bytes = await file.toArray().catch(() => null)
+  if (bytes === null) throw refusedFile('it did not arrive whole', 'Send it again')
   if (file.truncated) throw refusedFile('it is larger than 20 MB', 'Import it with `deskmirror writeback import`')
+  return Buffer.concat(bytes)
 }
 
 function refusedFile(why: string, next: string): UserError {
@@ -125,28 +181,30 @@ function withoutControls(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').trim()
 }
 
-/** Files that a page offers right after it was made: kept in memory for a while, for the person who made them. */
+type KeptFile = { readonly name: string; readonly bytes: Buffer }
+
+/** Files that a page still needs when it was made: kept in memory for a while, for the person who made them. */
 const keptMs: Ms = 15 * 60_000
 /** Each has 20 MB at most; the oldest go first. */
-const maxFiles = 3
+const maxFiles = 5
 
-function createDownloads(now: () => EpochMs) {
-  const files = new Map<string, { readonly person: string; readonly until: EpochMs; readonly bytes: Buffer }>()
+function createKeptFiles(now: () => EpochMs) {
+  const files = new Map<string, KeptFile & { readonly person: string; readonly until: EpochMs }>()
   const forget = () => {
     for (const [key, { until }] of files) if (until <= now() || files.size > maxFiles) files.delete(key)
   }
   return {
     /** Returns the key. */
-    add: (person: string, bytes: Buffer): string => {
+    add: (person: string, file: KeptFile): string => {
       const key = randomBytes(18).toString('base64url')
-      files.set(key, { person, until: now() + keptMs, bytes })
+      files.set(key, { ...file, person, until: now() + keptMs })
       forget()
       return key
     },
-    find: (person: string, key: string): Buffer | null => {
+    find: (person: string, key: string): KeptFile | null => {
       forget()
       const file = files.get(key)
-      return file?.person === person ? file.bytes : null
+      return file?.person === person ? file : null
     },
   }
 }

@@ -11,6 +11,7 @@ import { periodTableNames, showPeriodTable } from '../pages/period-tables.ts'
 import { showReport } from '../pages/report.ts'
 import { showRun, showRuns } from '../pages/runs.ts'
 import { showService } from '../pages/service.ts'
+import { showSheet } from '../pages/sheet.ts'
 import { showSchema, showStream, showStreams } from '../pages/streams.ts'
 import { showWriteback } from '../pages/writeback.ts'
 import { showWritebacks } from '../pages/writebacks.ts'
@@ -39,5 +40,6 @@ export const projectScreens: readonly Screen[] = [
   { path: '/batches/:id', role: 'viewer', show: showBatch },
   { path: '/writebacks/:id', role: 'viewer', show: showWriteback },
   { path: '/confirm', role: 'operator', show: showConfirmation, isDecision: true },
+  { path: '/sheet', role: 'viewer', show: showSheet },
   { path: '/import', role: draftRole, show: async ({ frame }) => importPage({}, frame), isDecision: true },
 ]

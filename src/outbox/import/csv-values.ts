@@ -134,7 +134,7 @@ type HeaderColumn = { readonly field: string }
 /** Each row costs time for each column, so a hostile file must not have millions. */
 const maxColumns = 1_000
 
-/** What each cell means; undefined: nobody has said it. */
+/** What each cell means; undefined: nobody has said it. `likely`: also where other columns are not known yet. */
 export function readColumns(cells: readonly string[], columns: ColumnMap = {}) {
   const said = cells.map((cell) => (Object.hasOwn(columns, toColumnKey(cell)) ? columns[toColumnKey(cell)] : undefined))
   const named = cells.map((cell, index) => said[index] ?? namedColumn(cell))
@@ -143,8 +143,9 @@ export function readColumns(cells: readonly string[], columns: ColumnMap = {}) {
     const word = columnOfWord(toColumnKey(cell))
     return said[index] ?? (word === undefined || named.includes(word) ? named[index] : word)
   })
-  const isSheet = !named.includes('operation') && isSheetOfReplies(inSheet)
-  return { isSheet, meant: isSheet ? inSheet : named }
+  const likely = named.includes('operation') ? named : inSheet
+  const isSheet = likely === inSheet && isSheetOfReplies(inSheet)
+  return { isSheet, meant: isSheet ? inSheet : named, likely }
 }
 
 /** Column names may be in any order and case, with or without spaces. */

@@ -21,7 +21,7 @@ export async function prepareFile(
   const unknown = head.columns.filter(({ meaning }) => meaning === null).map(({ key }) => key)
   const earlier = unknown.length === 0 ? [] : await outbox.listColumnMaps()
   const remembered = earlier.find((map) => unknown.every((key) => Object.hasOwn(map, key))) ?? {}
-  const known = Object.entries(remembered).filter(([key]) => unknown.includes(key))
+  const known = Object.entries(remembered).filter(([name]) => head.columns.some(({ key }) => key === name))
   const columns = { ...Object.fromEntries(known), ...given.parse.columns }
   const file = { ...given, parse: { ...given.parse, columns } }
   const sought = new Map<string, SoughtVisitor>()
@@ -40,7 +40,7 @@ export async function prepareFile(
 
 const exampleRows = 20
 
-/** The columns of a CSV file, each with its meaning and its first value; null: it has none. */
+/** The columns of a CSV file, each with its likely meaning and its first value; null: it has none. */
 export async function readHead(file: ImportFile) {
   const form = formOf(file)
   if (form.format !== 'csv') return null
@@ -51,9 +51,9 @@ export async function readHead(file: ImportFile) {
   }
   const [cells, ...others] = rows
   if (cells === undefined) return null
-  const { meant } = readColumns(cells, file.parse.columns)
+  const { likely } = readColumns(cells, file.parse.columns)
   const columns = cells.map((cell, index) => ({
-    ...{ title: cell.trim(), key: toColumnKey(cell), meaning: meant[index] ?? null },
+    ...{ title: cell.trim(), key: toColumnKey(cell), meaning: likely[index] ?? null },
     example: others.map((row) => row[index]?.trim() ?? '').find((value) => value !== '') ?? '',
   }))
   return { cells, columns: columns.filter(({ key }) => key !== '') }

@@ -382,7 +382,8 @@ test('a viewer to whom messages are hidden finds conversations by their ids, and
     },
     { access: { people: () => [hidden, ...people], httpToken: null } },
   )
-  const paths = ['/waiting', '/conversations/c1', '/visitors/v1', '/search?q=secret']
+  const lists = ['/sheet?visitor=v1', '/sheet?q=secret']
+  const paths = ['/waiting', '/conversations/c1', '/visitors/v1', '/search?q=secret', ...lists]
   const textFor = async (name: string) => {
     const cookie = await console.signIn(name)
     const pages = await Promise.all(paths.map((path) => console.ask(`/console/p/main${path}`, { headers: { cookie } })))

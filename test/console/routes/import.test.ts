@@ -14,6 +14,92 @@ const rowOf = (length: number) => {
   return start + 'y'.repeat(length - start.length - end.length) + end
 }
 
+/** What a browser sends of the form in the page: its own values, and those that a person chose. */
+async function submit(text: string, action: RegExp, chosen: Record<string, string>) {
+  const form = new RegExp(`<form[^>]*action="([^"]*${action.source}[^"]*)"[\\s\\S]*?</form>`).exec(text)
+  const fields = new URLSearchParams()
+  for (const [, name = '', value = ''] of (form?.[0] ?? '').matchAll(
+    /<input type="hidden" name="([^"]*)" value="([^"]*)"/g,
+  ))
+    fields.set(name, value.replaceAll('&quot;', '"'))
+  const selects = (form?.[0] ?? '').matchAll(/<b><bdi>([^<]*)<\/bdi>[\s\S]*?<select name="(\w+)"[\s\S]*?<\/select>/g)
+  for (const [select, title = '', name = ''] of selects)
+    fields.set(name, chosen[title] ?? /<option value="(\w*)" selected>/.exec(select)?.[1] ?? '')
+  const headers = {
+    ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
+    'content-type': 'application/x-www-form-urlencoded',
+  }
+  return console.ask(form?.[1] ?? '', { method: 'POST', headers, body: fields.toString() })
+}
+
+describe('a sheet of replies', () => {
+  const sheet = (n: number, words: string) =>
+    `Chat,Wir sagen,Fertig\n${targets[n]},"${words}\nAnn",ja\n${targets[n + 1]},,\n`
+
+  test('is imported after a person has said what its columns are, and the next one is read alike', async () => {
+    const asked = await importFile(console, 'sheet.csv', sheet(10, 'Hallo,'), { senderName: 'Ann', title: 'Montag' })
+    expect(asked.status).toBe(422)
+    expect(asked.text).toMatch(/What its columns are[\s\S]*Wir sagen[\s\S]*such as[\s\S]*Hallo/)
+    const chosen = { 'Wir sagen': 'content' }
+    const done = await submit(asked.text, /import\/columns/, chosen)
+    expect(done.status).toBe(303)
+    const outbox = createOutbox(console.warehouse.projectDb('main'))
+    const batch = decodeURIComponent(String(done.headers.location).split('/').at(-1) ?? '')
+    expect(await outbox.findBatch(batch)).toMatchObject({ title: 'Montag', source: 'sheet.csv', counts: { draft: 2 } })
+    expect(
+      (await outbox.list({ batch }, 9)).map(({ sourceRow, operation, payload }) => [sourceRow, operation, payload]),
+    ).toEqual([
+      [2, 'message', { content: 'Hallo,\nAnn', sender_name: 'Ann' }],
+      [2, 'handled', { handled: true }],
+    ])
+    const page = await console.ask(String(done.headers.location), { headers: { cookie: await console.signIn('olga') } })
+    expect(page.text.match(/>2<\/a>/g)).toHaveLength(2)
+
+    const next = await importFile(console, 'next.csv', sheet(20, 'Guten Tag,'), { senderName: 'Ann' })
+    expect(next.status).toBe(303)
+    expect((await importFile(console, 'sheet.csv', sheet(10, 'Hallo,'), { senderName: 'Ann' })).text).toContain(
+      'the same file was imported before',
+    )
+  })
+
+  test('whose columns are said wrongly is asked for again, with what was said', async () => {
+    const asked = await importFile(console, 'wrong.csv', `Chat,Dies,Das\n${targets[30]},a,b\n`, { senderName: 'Ann' })
+    const again = await submit(asked.text, /import\/columns/, { Dies: 'content', Das: 'content' })
+    expect([again.status, again.text.includes('appears twice')]).toEqual([422, true])
+    expect((await submit(again.text, /import\/columns/, { Das: 'ignored' })).status).toBe(303)
+  })
+
+  test('of one person is not there for another', async () => {
+    const asked = await importFile(console, 'mine.csv', `Chat,Worte\n${targets[31]},a\n`)
+    const address = /action="([^"]*import\/columns[^"]*)"/.exec(asked.text)?.[1] ?? ''
+    const headers = { cookie: await console.signIn('ann'), 'sec-fetch-site': 'same-origin' }
+    expect((await console.ask(address, { method: 'POST', headers, body: '' })).text).toContain('no longer kept here')
+  })
+
+  test('without a reply queues nothing and says so', async () => {
+    const { text } = await importFile(console, 'empty.csv', `conversation_id,content\n${targets[32]},\n`)
+    expect(text).toContain('no row has a reply or a flag; 1 row is empty')
+  })
+
+  test('that names an address of several conversations shows which could be meant', async () => {
+    const { text } = await importFile(console, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', { senderName: 'Ann' })
+    expect(text).toContain('several conversations could be meant')
+    expect(text).toMatch(/00000000-0000-4000-8000-\d{12} Zoë, open, last /)
+  })
+
+  test('is downloaded from a list of conversations, and imported as it is', async () => {
+    const get = async (path: string, person = 'olga') =>
+      console.ask(`/console/p/main/${path}`, { headers: { cookie: await console.signIn(person) } })
+    expect((await get('visitors/v1')).text).toContain('/console/p/main/sheet?visitor=v1')
+    const { text, headers } = await get('sheet?visitor=v1', 'vera')
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="visitor-\d{4}-\d\d-\d\d\.csv"$/)
+    expect(text.split('\r\n')).toHaveLength(62)
+    const filled = text.replace(/(40,Zoë,[^\r]*?),,,,,sheet/, '$1,Hier.,,Ann,,sheet')
+    expect((await importFile(console, 'downloaded.csv', filled)).status).toBe(303)
+    expect((await get('sheet?template=yes')).text).toContain('Nothing is sent if the visitor has written since')
+  })
+})
+
 test('the form says which columns each operation has', async () => {
   const { text } = await console.ask('/console/p/main/import', { headers: { cookie: await console.signIn('olga') } })
   for (const columns of ['conversation_id content sender_name', 'conversation_id handled', 'visitor_id name email'])

@@ -1,0 +1,45 @@
+/** Lists of conversations as files to answer in a spreadsheet. */
+import { sheetTemplate } from '../../outbox/import/reply-sheet.ts'
+import { withQuery } from '../../values/address.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import { addressOf } from '../blocks.ts'
+import type { ProjectFrame } from '../layout.ts'
+import type { FileAnswer, ScreenRequest } from '../screen.ts'
+import { replySheet, type SheetList } from '../sql/reply-sheet.ts'
+import { todayOf } from '../text.ts'
+
+/** Who waits, and for how long at least. */
+export function waitingAsked(query: ScreenRequest['query']) {
+  const seconds = Number(query('older') ?? 0)
+  const minAgeMs = Number.isInteger(seconds) && seconds > 0 && seconds < 1e9 ? seconds * 1000 : 0
+  return { minAgeMs, isUnassigned: query('assigned') === 'none' }
+}
+
+function listAsked(query: ScreenRequest['query']): SheetList {
+  const [text, id] = [query('q'), query('visitor')]
+  if (text !== null) return { kind: 'search', text }
+  return id === null ? { kind: 'waiting', ...waitingAsked(query) } : { kind: 'visitor', id }
+}
+
+/** Null for a person who may not read what customers wrote. */
+export async function showSheet({ db, frame, query, signal }: ScreenRequest): Promise<FileAnswer | null> {
+  if (query('template') !== null) return toFile('template', [sheetTemplate])
+  if (frame.viewer?.hidesMessages === true) return null
+  const list = listAsked(query)
+  const lines: string[] = []
+  for await (const line of replySheet(db, list, frame.now)) {
+    signal.throwIfAborted()
+    lines.push(line)
+  }
+  return toFile(`${list.kind}-${todayOf(frame)}`, lines)
+}
+
+function toFile(name: string, lines: readonly string[]): FileAnswer {
+  return { file: { name: `${name}.csv`, type: 'text/csv; charset=utf-8', content: Buffer.from(lines.join('')) } }
+}
+
+/** `asked`: the list that the page shows, all of its pages. */
+export function sheetLink(asked: Readonly<Record<string, string | null>>, frame: ProjectFrame): Html {
+  if (frame.viewer?.hidesMessages === true) return nothing
+  return html`<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), asked)}">Download to answer in a spreadsheet</a></p>`
+}
