@@ -129,9 +129,9 @@ export const periodTables = {
     key: ['sla'],
     sort: 'sla',
     rows: (within, sql) => `select name as sla, ${columnList(targetColumns, sql)}
-      from ${judgedWaits(`where ${where(within, 'w.', 'started_date', 'human_name')}`)} group by name`,
+      from ${judgedWaits(`and ${where(within, 'w.', 'started_date', 'human_name')}`)} group by name`,
     facts: (within) => `select conversation_id, date, name as sla, target_seconds, waited, ended_by
-      from ${judgedWaits(`where ${where(within, 'w.', 'started_date', 'human_name')}`)}`,
+      from ${judgedWaits(`and ${where(within, 'w.', 'started_date', 'human_name')}`)}`,
     id: 'conversation_id',
     chart: {
       title: 'Waits by day',

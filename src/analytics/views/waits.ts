@@ -31,8 +31,11 @@ export const targetColumns = {
   ],
 } as const
 
-/** Each wait of complete conversations beside each target that applied to it; `where`: of waits `w`. */
-export const judgedWaits = (where = '') => `(
+/**
+ * Each wait of complete conversations beside each target that applied to it. `and`: more conditions on waits `w`. SQLite keeps
+ * the order of a cross join: it would read all waits once for each target.
+ */
+export const judgedWaits = (and = '') => `(
       select w.project_id, w.conversation_id, w.started_date as date, t.name, t.target_seconds, w.ended_by,
         case
           when t.clock = 'any' and t.in_business then w.answer_business_seconds
@@ -41,10 +44,10 @@ export const judgedWaits = (where = '') => `(
           else w.human_seconds
         end as waited
       from ${completeWaits}
-      join dim_sla t on t.project_id = w.project_id
+      cross join dim_sla t
+      where t.project_id = w.project_id
         and w.started_date >= t.from_date and (t.to_date is null or w.started_date < t.to_date)
-        and (t.which = 'every' or w.wait_number = 1)
-      ${where}
+        and (t.which = 'every' or w.wait_number = 1) ${and}
     ) judged`
 
 export const waitViews = {
