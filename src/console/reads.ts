@@ -1,6 +1,6 @@
 /** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
 import type { StreamName } from '../../schema/stream-specs.ts'
-import type { DateRange, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
+import type { DateRange, FactFilter, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
 import { chooseReportPeriod } from '../analytics/core/report-period.ts'
 import { buildReport } from '../analytics/report/report.ts'
 import { buildWeek } from '../analytics/report/week.ts'
@@ -17,7 +17,7 @@ import { readClock } from '../warehouse/dialect.ts'
 import { scheduleOf } from './core/stream-state.ts'
 import { type ConsoleProject, limitOf } from './project.ts'
 import { createReviews } from './reviews.ts'
-import { readDays } from './sql/charts.ts'
+import { readCountedConversations } from './sql/counted-conversations.ts'
 import { readOverview } from './sql/overview.ts'
 import { countStreamRows, readStreams } from './sql/streams.ts'
 
@@ -32,14 +32,12 @@ const countsHoldMs: Ms = 60_000
 const countsWaitMs: Ms = 100
 /** The views for analysts take seconds for a million messages. */
 const daysHoldMs: Ms = 10 * 60_000
-const daysWaitMs: Ms = 1500
 /** Several tabs, and the stream of live numbers, ask for the same. */
 const overviewHoldsMs: Ms = 1000
 const minuteMs: Ms = 60_000
 
 type PeriodRequest = { readonly project: ConsoleProject; readonly name: PeriodTableName; readonly period: PeriodFilter }
 type RangeRequest = { readonly project: ConsoleProject; readonly range: DateRange }
-type DaysRequest = { readonly project: ConsoleProject; readonly from: string }
 
 export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   // A second reader, so that no page waits behind a count of all rows.
@@ -53,10 +51,6 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       for (const stream of project.streams) counted.set(stream, await countStreamRows(db, stream))
       return counted
     },
-  })
-  const days = rememberResults({
-    ...{ maxAgeMs: daysHoldMs, now },
-    read: async ({ project, from }: DaysRequest) => readDays(await longDb(project), from),
   })
   /** `numbers` null: no facts have been derived yet. */
   const weeks = rememberResults({
@@ -84,11 +78,15 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       return { report: data && buildReport(project.name, data, now()) }
     },
   })
-  const periodKey = ({ projectId }: ConsoleProject, ...parts: readonly unknown[]) =>
-    JSON.stringify([projectId, ...parts])
-  const periodTableOf = (project: ConsoleProject, name: PeriodTableName, { from, to, agent }: PeriodFilter) => {
+  const lists = rememberResults({
+    ...{ maxAgeMs: countsHoldMs, now },
+    read: async ({ project, filter, offset }: { project: ConsoleProject; filter: FactFilter; offset: number }) =>
+      readCountedConversations(await longDb(project), filter, offset),
+  })
+  const keyOf = ({ projectId }: ConsoleProject, ...parts: readonly unknown[]) => JSON.stringify([projectId, ...parts])
+  const tableOf = (project: ConsoleProject, name: PeriodTableName, { from, to, agent }: PeriodFilter) => {
     const period = { from, to, agent }
-    return [periodKey(project, name, period), { project, name, period }] as const
+    return [keyOf(project, name, period), { project, name, period }] as const
   }
   /** `schedule`: like `every 5 min`; null = not known. `rows` null: not counted yet. */
   const readStreamRows = async (project: ConsoleProject) => {
@@ -121,19 +119,16 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     overview: (project: ConsoleProject) => overviews.get(project.projectId, project),
     /** Null: they are still being counted. */
     week: (project: ConsoleProject) => weeks.soon(project.projectId, project, countsWaitMs),
-    /** From that local date on; null: they are still being counted. */
-    days: (project: ConsoleProject, from: string) =>
-      days.soon(`${project.projectId} ${from}`, { project, from }, daysWaitMs),
-    periodTable: (...of: Parameters<typeof periodTableOf>) => periodTables.get(...periodTableOf(...of)),
-    /** Null: it is still being counted. */
-    periodTableSoon: (...of: Parameters<typeof periodTableOf>) =>
-      periodTables.soon(...periodTableOf(...of), countsWaitMs),
-    /** Of those who wrote in the period; null: not known yet. */
+    /** Those that are `Soon`, and what follows: null = it is still being counted. */
+    periodTable: (...of: Parameters<typeof tableOf>) => periodTables.get(...tableOf(...of)),
+    periodTableSoon: (...of: Parameters<typeof tableOf>) => periodTables.soon(...tableOf(...of), countsWaitMs),
     agentNames: (project: ConsoleProject, { from, to }: DateRange) =>
-      agentNames.soon(periodKey(project, from, to), { project, range: { from, to } }, countsWaitMs),
-    /** Without dates, of the last week that is over; null: it is still being counted. */
+      agentNames.soon(keyOf(project, from, to), { project, range: { from, to } }, countsWaitMs),
+    countedConversations: (project: ConsoleProject, filter: FactFilter, offset: number) =>
+      lists.soon(keyOf(project, filter, offset), { project, filter, offset }, countsWaitMs),
+    /** Without dates, of the last week that is over. */
     report: (project: ConsoleProject, range: Partial<DateRange>) =>
-      reports.soon(periodKey(project, range), { project, range }, countsWaitMs),
+      reports.soon(keyOf(project, range), { project, range }, countsWaitMs),
     reviews: createReviews(async (project) => {
       const { db, kind, projectDb } = await long.warehouse()
       return { outbox: createOutbox(projectDb(project)), at: (await readClock(db, kind))() }

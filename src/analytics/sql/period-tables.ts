@@ -26,20 +26,18 @@ export function readPeriodTable(context: ProjectDb, name: PeriodTableName, filte
   const { db, kind } = context
   const table: PeriodTable = periodTables[name]
   const [within, dialect] = [quoted(context.project, filter), sqlDialects[kind]]
-  const { split, series, heatMaps } = table.chart
+  const { split, counted } = table
   const groups = ['date', ...(split === undefined ? [] : [split])].join(', ')
-  const counts = Object.entries(series).map(
-    ([column, { condition, value }]) =>
-      `${value ?? `count(case when ${condition ?? '1 = 1'} then 1 end)`} as ${column}`,
+  const counts = Object.entries(counted).map(
+    ([column, condition]) => `count(case when ${condition ?? '1 = 1'} then 1 end) as ${column}`,
   )
+  const countedDays = `select ${[groups, ...counts].join(', ')} from (${table.facts(within)}) facts group by ${groups}`
   return inSnapshot(db, kind, async (read) => {
     const all = <Row = PeriodRow>(query: string) => read(sql<Row>`${sql.raw(query)}`)
     const [total = null] = table.total === undefined ? [] : await all(table.total(within, dialect))
-    const days = `select ${[groups, ...counts].join(', ')} from (${table.facts(within)}) facts group by ${groups}`
-    return {
-      ...{ rows: await all(table.rows(within, dialect)), total },
-      days: heatMaps === undefined ? await all<PeriodData['days'][number]>(days) : [],
-    }
+    const rows = await all(table.rows(within, dialect))
+    const days = table.days?.(within, dialect) ?? countedDays
+    return { rows, total, days: table.heatMaps === undefined ? await all<PeriodData['days'][number]>(days) : [] }
   })
 }
 
@@ -58,21 +56,18 @@ export async function readAgentNames({ db, project, typed }: ProjectDb, { from, 
 export type FactFilter = PeriodFilter & {
   readonly table: PeriodTableName
   /** Null: all facts. */
-  readonly series: string | null
+  readonly column: string | null
   readonly key: Readonly<Record<string, string>>
 }
 
-/** A condition on conversations `c` in `fct_conversation`; null: nothing of it leads to conversations. */
-export function conversationsOf(
-  project: ProjectId,
-  { table: name, series, key, ...filter }: FactFilter,
-): string | null {
-  const { id, facts, chart }: PeriodTable = periodTables[name]
-  if (id === null) return null
-  const condition = series === null ? null : (chart.series[series]?.condition ?? null)
-  const conditions = Object.entries(key).map(([column, value]) => `${column} = ${quote(value)}`)
-  const all = [...conditions, ...(condition === null ? [] : [condition])]
-  const chosen = all.length === 0 ? '' : ` where ${all.join(' and ')}`
+/** A condition on conversations `c` in `fct_conversation`. Throws if the facts of the table lead to none. */
+export function conversationsOf(project: ProjectId, { table: name, column, key, ...filter }: FactFilter): string {
+  const { id, facts, counted }: PeriodTable = periodTables[name]
+  if (typeof id === 'object') throw new Error(`${name} counts no conversations`)
+  const condition = column === null ? null : (counted[column] ?? null)
+  const ofKey = Object.entries(key).map(([of, value]) => `${of} = ${quote(value)}`)
+  const conditions = [...ofKey, ...(condition === null ? [] : [condition])]
+  const chosen = conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`
   return `c.${id} in (select ${id} from (${facts(quoted(project, filter))}) facts${chosen})`
 }
 

@@ -8,6 +8,7 @@ import type { AnalyticsView } from './analytics-view.ts'
 import { columnList, mergeByKey } from './by-windows.ts'
 import { callsByDay, callViews } from './calls.ts'
 import { aiColumns, conversationViews } from './conversations.ts'
+import { dayViews } from './days.ts'
 import { eventsByHour, hourViews } from './hours.ts'
 import { rollupViews } from './rollup.ts'
 import type { SqlDialect } from './sql-dialect.ts'
@@ -16,7 +17,13 @@ import { judgedWaits, targetColumns, targetOutcomes, waitViews } from './waits.t
 /** `agent`: the name on the messages; null = all. `project`, `agent`: quoted for SQL. */
 export type Within = DateRange & { readonly project: string; readonly agent: string | null }
 
-type Series = { readonly title: string; readonly condition: string | null; readonly value?: string }
+/** By day. `series`: titles by columns. `unit` null: durations. */
+type DayChart = {
+  readonly title: string
+  readonly kind?: 'lines'
+  readonly unit: string | null
+  readonly series: Readonly<Record<string, string>>
+}
 
 export type PeriodTable = {
   readonly title: string
@@ -30,26 +37,24 @@ export type PeriodTable = {
   readonly empty: string
   /** Titles by the names of the columns, those of the key first. */
   readonly columns: Readonly<Record<string, string>>
-  /** The key of a row. */
   readonly key: readonly string[]
   readonly sort: string
   readonly rows: (within: Within, sql: SqlDialect) => string
   /** The same numbers over all rows, in one row. */
   readonly total?: (within: Within, sql: SqlDialect) => string
-  /** What is counted, one row each, with its `date` and what the key and the conditions name. `id`: that leads to conversations. */
+  readonly charts: readonly DayChart[]
+  /** Column of the key with a chart for each of its values. */
+  readonly split?: string
+  /** In place of charts by day: titles by the columns that are drawn by weekday and hour. */
+  readonly heatMaps?: Readonly<Record<string, string>>
+  /** The numbers of the charts by date; otherwise the facts that are counted. */
+  readonly days?: (within: Within, sql: SqlDialect) => string
+  /** What is counted, one row each, with its `date` and what the key and the conditions name. */
   readonly facts: (within: Within) => string
-  readonly id: 'conversation_id' | 'visitor_id' | null
-  readonly chart: {
-    readonly title: string
-    readonly unit: string
-    /** One chart for each value of this column. */
-    readonly split?: string
-    readonly series: Readonly<Record<string, Series>>
-    /** Where the facts lead to no conversations: the table whose facts of the day do. */
-    readonly leadsTo?: 'ai'
-    /** In place of bars by day: columns of the table by weekday and hour. */
-    readonly heatMaps?: Readonly<Record<string, string>>
-  }
+  /** Columns that count facts, and the condition of each; null = all. */
+  readonly counted: Readonly<Record<string, string | null>>
+  /** Of the facts, that leads to conversations; or the table whose facts of the day do. */
+  readonly id: 'conversation_id' | 'visitor_id' | { readonly leadsTo: 'ai' }
 }
 
 /** `date`, `agent`: expressions. */
@@ -79,7 +84,65 @@ const agentRows = (within: Within, keys: { written: Record<string, string>; answ
 const callRows = (within: Within) =>
   mergeByKey(['project_id', 'date'], callsByDay(`and ${where(within, '', 'started_date', 'agent')}`))
 
+const dayRows = (within: Within) => `select * from report_day where ${where(within, '', 'date', null)}`
+
 export const periodTables = {
+  charts: {
+    title: 'Charts',
+    view: dayViews.report_day,
+    about:
+      'Each number counts by its own date: waits and response times by when the visitor asked. The newest days still change.',
+    ofAgent: null,
+    empty: 'Nothing is known of this period: the numbers follow the first sync.',
+    columns: {
+      date: 'Day',
+      started: 'Conversations',
+      visitor_messages: 'Messages of visitors',
+      waits: 'Waits',
+      answered_by_human: 'Answered by a human',
+      answered_by_ai: 'By the AI',
+      human_answer_median_seconds: 'Median until a human',
+      human_answer_p90_seconds: '90 % within',
+      open_at_end: 'Open',
+      waiting_at_end: 'Waiting',
+      calls: 'Calls',
+    },
+    key: ['date'],
+    sort: '-date',
+    rows: dayRows,
+    charts: [
+      { title: 'Messages of visitors', unit: 'messages', series: { visitor_messages: 'messages' } },
+      {
+        ...{ title: 'Waits by who ended them', unit: 'waits' },
+        series: {
+          answered_by_human: 'answered by a human',
+          answered_by_ai: 'answered by the AI',
+          closed_without_answer: 'closed without an answer',
+          ongoing_waits: 'not answered yet',
+        },
+      },
+      {
+        ...{ title: 'Time until a human answered', kind: 'lines', unit: null },
+        series: { human_answer_median_seconds: 'median', human_answer_p90_seconds: 'nine of ten within' },
+      },
+      {
+        ...{ title: 'Conversations at the end of the day', kind: 'lines', unit: 'conversations' },
+        series: { open_at_end: 'open', waiting_at_end: 'waiting' },
+      },
+      { title: 'Calls', unit: 'calls', series: { calls: 'calls' } },
+    ],
+    days: dayRows,
+    facts: (within) => `select w.conversation_id, w.started_date as date, w.ended_by
+      from fct_wait w where ${where(within, 'w.', 'started_date', null)}`,
+    counted: {
+      waits: null,
+      answered_by_human: "ended_by = 'human'",
+      answered_by_ai: "ended_by = 'ai'",
+      closed_without_answer: "ended_by = 'handled'",
+      ongoing_waits: "ended_by = 'nobody'",
+    },
+    id: 'conversation_id',
+  },
   agents: {
     title: 'Agents',
     view: agentViews.report_agent_day,
@@ -100,14 +163,13 @@ export const periodTables = {
     rows: (within) =>
       agentRows(within, { written: { agent_name: 'w.name' }, answered: { agent_name: 'w.human_name' } }),
     total: (within) => agentRows(within, { written: {}, answered: {} }),
-    facts: (within) => `select w.conversation_id, w.date, w.name as agent_name, w.messages
+    facts: (within) => `select w.conversation_id, w.date
       from fct_contribution w where w.role = 'human' and ${where(within, 'w.', 'date', 'name')}`,
+    counted: { messages: null },
     id: 'conversation_id',
-    chart: {
-      title: 'Messages of agents by day',
-      unit: 'messages',
-      series: { messages: { title: 'messages', condition: null, value: 'sum(messages)' } },
-    },
+    charts: [{ title: 'Messages of agents by day', unit: 'messages', series: { messages: 'messages' } }],
+    days: (within) => `select w.date, sum(w.messages) as messages from fct_contribution w
+      where w.role = 'human' and ${where(within, 'w.', 'date', 'name')} group by w.date`,
   },
   targets: {
     title: 'Targets',
@@ -132,18 +194,15 @@ export const periodTables = {
       from ${judgedWaits(`and ${where(within, 'w.', 'started_date', 'human_name')}`)} group by name`,
     facts: (within) => `select conversation_id, date, name as sla, target_seconds, waited, ended_by
       from ${judgedWaits(`and ${where(within, 'w.', 'started_date', 'human_name')}`)}`,
+    counted: { waits: null, ...targetOutcomes },
     id: 'conversation_id',
-    chart: {
-      title: 'Waits by day',
-      unit: 'waits',
-      split: 'sla',
-      series: {
-        met: { title: 'met', condition: targetOutcomes.met },
-        missed: { title: 'missed', condition: targetOutcomes.missed },
-        open: { title: 'open', condition: targetOutcomes.open },
-        without: { title: 'without answer', condition: targetOutcomes.without },
+    charts: [
+      {
+        ...{ title: 'Waits by day', unit: 'waits' },
+        series: { met: 'met', missed: 'missed', open: 'open', without: 'without answer' },
       },
-    },
+    ],
+    split: 'sla',
   },
   ai: {
     title: 'AI',
@@ -167,17 +226,20 @@ export const periodTables = {
       `select c.created_date as date, ${columnList(aiColumns, sql)} from ${createdWithin(within)} group by c.created_date`,
     total: (within, sql) => `select ${columnList(aiColumns, sql)} from ${createdWithin(within)}`,
     facts: (within) => `select c.conversation_id, c.created_date as date, c.answered_by from ${createdWithin(within)}`,
-    id: 'conversation_id',
-    chart: {
-      title: 'Conversations by who answered',
-      unit: 'conversations',
-      series: {
-        ai_only: { title: 'AI only', condition: "answered_by = 'ai'" },
-        handed_over: { title: 'handed over', condition: "answered_by = 'human and ai'" },
-        human_only: { title: 'humans only', condition: "answered_by = 'human'" },
-        nobody: { title: 'nobody so far', condition: "answered_by = 'nobody'" },
-      },
+    counted: {
+      conversations: null,
+      ai_only: "answered_by = 'ai'",
+      handed_over: "answered_by = 'human and ai'",
+      human_only: "answered_by = 'human'",
+      nobody: "answered_by = 'nobody'",
     },
+    id: 'conversation_id',
+    charts: [
+      {
+        ...{ title: 'Conversations by who answered', unit: 'conversations' },
+        series: { ai_only: 'AI only', handed_over: 'handed over', human_only: 'humans only', nobody: 'nobody so far' },
+      },
+    ],
   },
   hours: {
     title: 'Hours',
@@ -210,13 +272,10 @@ export const periodTables = {
     facts: (within) => `select w.conversation_id, w.started_date as date, d.weekday, w.started_hour as hour
       from fct_wait w join dim_date d on d.project_id = w.project_id and d.date = w.started_date
       where ${where(within, 'w.', 'started_date', 'human_name')}`,
+    counted: { waits_started: null },
     id: 'conversation_id',
-    chart: {
-      title: 'Waits by weekday and hour',
-      unit: 'waits',
-      series: { waits_started: { title: 'waits', condition: null } },
-      heatMaps: { waits_started: 'Waits by weekday and hour', agents_online: 'Agents online, mean' },
-    },
+    charts: [],
+    heatMaps: { waits_started: 'Waits by weekday and hour', agents_online: 'Agents online, mean' },
   },
   calls: {
     title: 'Calls',
@@ -240,8 +299,9 @@ export const periodTables = {
     rows: callRows,
     facts: (within) => `select visitor_id, started_date as date from fct_call
       where ${where(within, '', 'started_date', 'agent')}`,
+    counted: { calls: null },
     id: 'visitor_id',
-    chart: { title: 'Calls by day', unit: 'calls', series: { calls: { title: 'calls', condition: null } } },
+    charts: [{ title: 'Calls by day', unit: 'calls', series: { calls: 'calls' } }],
   },
   rollups: {
     title: 'Rollups',
@@ -263,18 +323,19 @@ export const periodTables = {
     sort: 'result',
     rows: (within) => `select * from report_rollup_day where ${where(within, '', 'date', null)}`,
     facts: (within) => `select date, result from report_rollup_day where ${where(within, '', 'date', null)}`,
-    id: null,
-    chart: {
-      title: 'Numbers by day',
-      unit: 'numbers',
-      leadsTo: 'ai',
-      series: {
-        equal: { title: 'equal', condition: "result = 'equal'" },
-        different: { title: 'different', condition: "result = 'different'" },
-        not_final: { title: 'not final', condition: "result = 'not final'" },
-        not_compared: { title: 'not compared', condition: "result = 'not compared'" },
-      },
+    counted: {
+      equal: "result = 'equal'",
+      different: "result = 'different'",
+      not_final: "result = 'not final'",
+      not_compared: "result = 'not compared'",
     },
+    id: { leadsTo: 'ai' },
+    charts: [
+      {
+        ...{ title: 'Numbers by day', unit: 'numbers' },
+        series: { equal: 'equal', different: 'different', not_final: 'not final', not_compared: 'not compared' },
+      },
+    ],
   },
 } as const satisfies Record<string, PeriodTable>
 

@@ -2,44 +2,55 @@
 import type { PeriodTable, PeriodTableName } from '../../analytics/analytics.ts'
 import { parseDate } from '../../analytics/core/report-period.ts'
 import { periodTables } from '../../analytics/views/period-tables.ts'
-import { pluralize } from '../../values/format.ts'
-import { html } from '../../values/html.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
+import { type Html, html } from '../../values/html.ts'
 import { addressOf, facts, linkTo, older, table } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
-import type { Page } from '../layout.ts'
+import type { Page, ProjectFrame } from '../layout.ts'
+import { countingNotice } from '../period-blocks.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
-import { conversationsPerPage, readCountedConversations } from '../sql/counted-conversations.ts'
+import { type CountedConversation, conversationsPerPage } from '../sql/counted-conversations.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
 import { keyText } from './period-tables.ts'
 
-export async function showCountedConversations({ db, frame, query }: ScreenRequest): Promise<Page | null> {
-  const name = query('of') ?? ''
-  if (!Object.hasOwn(periodTables, name)) return null
-  const of = name as PeriodTableName
-  const asked: PeriodTable = periodTables[of]
+export async function showCountedConversations({ reads, project, frame, query }: ScreenRequest): Promise<Page | null> {
+  const of = (query('of') ?? '') as PeriodTableName
+  if (!Object.hasOwn(periodTables, of)) return null
+  const { title, key, columns, id }: PeriodTable = periodTables[of]
+  if (typeof id === 'object') return null
   const period = choosePeriod(query, todayOf(frame))
-  const day = parseDate(query('on') ?? '') ?? null
-  const range = day === null ? period : { from: day, to: day }
-  const series = query('count')
-  const columns = asked.key.filter((column) => column !== 'date' && column !== 'agent_name')
-  const chosen = columns.flatMap((column) => {
-    const value = query(column)
-    return value === null ? [] : [[column, value] as const]
+  const on = parseDate(query('on') ?? '') ?? null
+  const range = on === null ? { from: period.from, to: period.to } : { from: on, to: on }
+  const column = query('count')
+  const chosen = key.flatMap((name) => {
+    const value = name === 'date' || name === 'agent_name' ? null : query(name)
+    return value === null ? [] : [[name, value] as const]
   })
-  const filter = {
-    from: range.from,
-    to: range.to,
-    agent: period.agent,
-    table: of,
-    series,
-    key: Object.fromEntries(chosen),
-  }
+  const values = Object.fromEntries(chosen)
+  const filter = { ...range, agent: period.agent, table: of, column, key: values }
   const offset = Number(digitsOf(query('after')) ?? 0)
-  const found = await readCountedConversations(db, filter, offset)
-  if (found === null) return null
-  const { rows, total } = visibleTo(frame, found)
-  const counted = series === null ? undefined : asked.chart.series[series]
-  const list = table(
+  const found = await reads.countedConversations(project, filter, offset)
+  const listAt = (after: number) =>
+    keepPeriod(addressOf(frame, 'conversations'), period, {
+      ...{ of, count: column, on, ...values, after: after === 0 ? null : String(after) },
+    })
+  const next = offset + conversationsPerPage
+  const content = html`${facts([
+    ['Found', found && pluralize(found.total, 'conversation')],
+    ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${title}</a>`],
+    ['Counted', column && (columns[column] ?? column.replaceAll('_', ' '))],
+    [on === null ? 'Days' : 'Day', on ?? `${range.from} to ${range.to}`],
+    ['Agent', period.agent && foreignText(period.agent)],
+    ...chosen.map(([name, value]) => [columns[name] ?? name, keyText(name, value)] as const),
+  ])}
+<p class="faint">Each conversation is here once, also if the number counts it several times.</p>
+${found === null ? countingNotice(listAt(offset)) : listOf(visibleTo(frame, found.rows), frame)}
+${older(found !== null && next < found.total ? listAt(next) : null)}`
+  return { title: 'Conversations', section: title, content, kept: period.query }
+}
+
+function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html {
+  return table(
     'Conversations, the newest first',
     ['Last message', 'Visitor', 'Status', 'Last agent', '#Messages'],
     rows.map(({ id, name, email, lastAt, handledAt, agent, messages }) => [
@@ -47,23 +58,8 @@ export async function showCountedConversations({ db, frame, query }: ScreenReque
       foreignText(name ?? email),
       handledAt === null ? 'open' : 'handled',
       foreignText(agent),
-      String(messages),
+      formatCount(messages),
     ]),
     'There are none: a number may have changed since it was counted.',
   )
-  const next = offset + conversationsPerPage
-  const more = keepPeriod(addressOf(frame, 'conversations'), period, {
-    ...{ of, count: series, on: day, ...Object.fromEntries(chosen), after: String(next) },
-  })
-  const content = html`${facts([
-    ['Found', pluralize(total, 'conversation')],
-    ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${asked.title}</a>`],
-    ['Counted', counted === undefined ? null : counted.title],
-    [day === null ? 'Days' : 'Day', range.from === range.to ? range.from : `${range.from} to ${range.to}`],
-    ['Agent', period.agent === null ? null : foreignText(period.agent)],
-    ...chosen.map(([column, value]) => [asked.columns[column] ?? column, keyText(column, value)] as const),
-  ])}
-<p class="faint">Each conversation is here once, also if the number counts it several times.</p>${list}
-${older(next < total ? more : null)}`
-  return { title: 'Conversations', section: asked.title, content, kept: period.query }
 }

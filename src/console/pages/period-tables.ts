@@ -8,6 +8,7 @@ import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
+import type { LocalDate } from '../../values/time.ts'
 import { addressOf, facts, section } from '../blocks.ts'
 import { choosePeriod, keepPeriod, type Order, type Period, parseOrder, sortLink, sortRows } from '../core/period.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
@@ -69,7 +70,7 @@ function shown(view: View, { rows, total, days }: PeriodData, order: Order): Htm
   const numbers = Object.keys(table.columns).filter((column) => !table.key.includes(column))
   const totals = total && facts(numbers.map((column) => [table.columns[column] ?? '', cellOf(view, column, total)]))
   return html`${totals === null ? nothing : html`<div class="totals">${totals}</div>`}
-${table.chart.heatMaps === undefined ? dayCharts(view, days) : heatMaps(view, rows)}
+${dayCharts(view, days)}${heatMaps(view, rows)}
 ${section('Numbers', rowTable(view, sortRows(rows, order, table.key), order), html`<a class="button" href="${download}">Download as CSV</a>`)}`
 }
 
@@ -92,19 +93,13 @@ function rowTable(view: View, rows: readonly PeriodRow[], order: Order): Html {
   return html`<div class="sortable scroll" id="rows">${documentTable({ caption: table.title, columns, rows: cells })}</div>${rest}`
 }
 
-/** The key leads to all that is counted in its row, and each number of the chart to what it counts. */
+/** The key leads to all that is counted in its row, and each number to what it counts. */
 function linkedCell(view: View, column: string, row: PeriodRow): Html | string {
-  const { table } = view
+  const { key } = view.table
   const content = cellOf(view, column, row)
-  const isCounted = Object.hasOwn(table.chart.series, column)
-  const to =
-    column === table.key[0] || (isCounted && row[column] !== 0)
-      ? factsAddress(
-          view,
-          isCounted ? column : null,
-          Object.fromEntries(table.key.map((key) => [key, row[key] ?? null])),
-        )
-      : null
+  const isKey = column === key[0]
+  const values = Object.fromEntries(key.map((name) => [name, row[name] ?? null]))
+  const to = isKey || row[column] !== 0 ? factsAddress(view, isKey ? null : column, values) : null
   return to === null ? content : html`<a href="${to}">${content}</a>`
 }
 
@@ -121,16 +116,15 @@ export function keyText(column: string, value: PeriodValue): Html | string {
   return column === 'hour' ? `${String(value).padStart(2, '0')}:00` : foreignText(String(value))
 }
 
-/** The conversations behind a number; null: there are none to show, or the key has no value. */
-function factsAddress({ name, table, period, frame }: View, series: string | null, key: PeriodRow): string | null {
-  const of = table.id === null ? table.chart.leadsTo : name
-  if (of === undefined || Object.values(key).some((value) => value === null || value === '')) return null
+/** The conversations behind a number, or with null behind all; null: there are none to show, or the key has no value. */
+function factsAddress({ name, table, period, frame }: View, column: string | null, key: PeriodRow): string | null {
+  const { id, counted } = table
+  if (column !== null && !Object.hasOwn(counted, column)) return null
+  if (Object.values(key).some((value) => value === null || value === '')) return null
   const { date: on = null, agent_name: agent = period.agent, metric: _, ...rest } = key
-  const texts = Object.entries({ on, agent, ...rest }).map(([of, value]) => [of, value === null ? null : String(value)])
-  return keepPeriod(addressOf(frame, 'conversations'), period, {
-    ...{ of, count: table.id === null ? null : series },
-    ...Object.fromEntries(texts),
-  })
+  const values = Object.entries({ on, agent, ...rest }).map(([of, value]) => [of, value === null ? null : `${value}`])
+  const facts = typeof id === 'object' ? { of: id.leadsTo, count: null } : { of: name, count: column }
+  return keepPeriod(addressOf(frame, 'conversations'), period, { ...facts, ...Object.fromEntries(values) })
 }
 
 const dayMs = 86_400_000
@@ -139,53 +133,53 @@ const styles = ['first', 'second', 'third', 'fourth']
 /** Local dates are drawn as if they were UTC: a chart of days has no hours. */
 function dayCharts(view: View, days: PeriodData['days']): Html[] {
   const { table, period, frame } = view
-  const { title, unit, split, series } = table.chart
+  const { split, charts } = table
   const [first, last] = [dayNumber(period.from), dayNumber(period.to)]
   const dates = Array.from({ length: last - first + 1 }, (_, n) => dateText(first + n))
   const parts = Map.groupBy(days, (day) => (split === undefined ? null : (day[split] ?? null)))
-  return [...parts]
-    .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
-    .map(([part, rows], index) => {
+  const drawn = [...parts]
+    .toSorted(([a], [b]) => (`${a}` < `${b}` ? -1 : 1))
+    .flatMap(([part, rows]) => {
       const byDate = new Map(rows.map((row) => [row.date, row]))
-      const drawn = Object.entries(series).map(([column, one], n) => ({
-        ...{ name: one.title, style: styles[n] ?? '' },
-        values: dates.map((date) => Number(byDate.get(date)?.[column] ?? 0)),
-        links: dates.map((date) =>
-          factsAddress(view, column, { date, ...(split === undefined ? {} : { [split]: part }) }),
-        ),
+      const keyOf = (date: LocalDate) => ({ date, ...(split === undefined ? {} : { [split]: part }) })
+      return charts.map(({ title, kind = 'stacked bars' as const, unit, series }) => ({
+        ...{ title: part === null ? title : `${title}: ${part}`, kind, unit },
+        series: Object.entries(series).map(([column, name], n) => ({
+          ...{ name, style: styles[n] ?? '' },
+          values: dates.map((date) => (byDate.get(date)?.[column] ?? (kind === 'lines' ? null : 0)) as number | null),
+          links: dates.map((date) => factsAddress(view, column, keyOf(date))),
+        })),
       }))
-      const heading = part === null ? title : `${title}: ${part}`
-      const chart = timeChart({
-        ...{ id: `chart-${index}`, title: heading, kind: 'stacked bars', series: drawn, unit, timeUnit: 'day' },
-        ...{ times: dates.map((date) => Date.parse(date)), stepMs: dayMs },
-        ...{ from: first * dayMs, to: (last + 1) * dayMs, unfinishedFrom: Date.parse(todayOf(frame)) },
-        formatTime: (at) => new Date(at).toISOString().slice(5, 10),
-      })
-      return section(heading, html`${drawn.length === 1 ? nothing : legend(drawn)}${chart}`)
     })
+  return drawn.map((one, index) => {
+    const chart = timeChart({
+      ...{ ...one, id: `chart-${index}`, timeUnit: 'day', stepMs: dayMs, times: dates.map((date) => Date.parse(date)) },
+      ...{ from: first * dayMs, to: (last + 1) * dayMs, unfinishedFrom: Date.parse(todayOf(frame)) },
+      formatTime: (at) => new Date(at).toISOString().slice(5, 10),
+    })
+    return section(one.title, html`${one.series.length === 1 ? nothing : legend(one.series)}${chart}`)
+  })
 }
 
 const hours = Array.from({ length: 24 }, (_, hour) => hour)
 
 function heatMaps(view: View, rows: readonly PeriodRow[]): Html[] {
-  const { chart } = view.table
-  return Object.entries(chart.heatMaps ?? {}).map(([column, title]) => {
-    const cells = weekdays.map((_, day) =>
-      hours.map((hour) => rows.find((row) => row.weekday === day + 1 && row.hour === hour)),
-    )
-    const isCounted = Object.hasOwn(chart.series, column)
-    const svg = drawHeatMap({
-      ...{ id: `chart-${column}`, title, description: 'by weekday and local hour', columnUnit: 'hour' },
-      ...{
-        rows: weekdays.map((name) => name.slice(0, 3)),
-        columns: hours.map((hour) => String(hour).padStart(2, '0')),
-      },
-      values: cells.map((row) => row.map((cell) => (cell?.[column] ?? (isCounted ? 0 : null)) as number | null)),
-      ...(isCounted && {
-        links: cells.map((row, day) => row.map((_, hour) => factsAddress(view, column, { weekday: day + 1, hour }))),
-      }),
+  const byHour = new Map(rows.map((row) => [`${row.weekday} ${row.hour}`, row]))
+  return Object.entries(view.table.heatMaps ?? {}).map(([column, title]) => {
+    const isCounted = Object.hasOwn(view.table.counted, column)
+    const ofHours = <T>(of: (weekday: number, hour: number) => T) =>
+      weekdays.map((_, day) => hours.map((hour) => of(day + 1, hour)))
+    const values = ofHours((weekday, hour) => {
+      const value = byHour.get(`${weekday} ${hour}`)?.[column] ?? null
+      return typeof value === 'number' ? value : isCounted ? 0 : null
     })
-    const isKnown = cells.flat().some((cell) => typeof cell?.[column] === 'number')
+    const svg = drawHeatMap({
+      ...{ id: `chart-${column}`, title, description: 'by weekday and local hour', columnUnit: 'hour', values },
+      rows: weekdays.map((name) => name.slice(0, 3)),
+      columns: hours.map((hour) => String(hour).padStart(2, '0')),
+      ...(isCounted && { links: ofHours((weekday, hour) => factsAddress(view, column, { weekday, hour })) }),
+    })
+    const isKnown = values.flat().some((value) => value !== null)
     return section(title, isKnown ? figure(title, svg, null) : html`<p class="empty">Not known of this period.</p>`)
   })
 }

@@ -1,7 +1,7 @@
 /** The pages below `/console/p/:project`, and who may see each. */
 import { draftRole } from '../core/permissions.ts'
 import { showBatch } from '../pages/batch.ts'
-import { showBudget, showCharts } from '../pages/charts.ts'
+import { showBudget } from '../pages/budget.ts'
 import { showConversation, showSearch, showVisitor, showWaiting } from '../pages/conversations.ts'
 import { showCountedConversations } from '../pages/counted-conversations.ts'
 import { showConfirmation } from '../pages/decision.ts'
@@ -24,7 +24,6 @@ export const projectScreens: readonly Screen[] = [
   { path: '/runs', role: 'viewer', show: showRuns },
   { path: '/runs/:id', role: 'viewer', show: showRun },
   { path: '/budget', role: 'viewer', show: showBudget },
-  { path: '/charts', role: 'viewer', show: showCharts },
   { path: '/report', role: 'viewer', show: showReport },
   ...periodTableNames.map(
     (name): Screen => ({ path: `/${name}`, role: 'viewer', show: showPeriodTable.bind(null, name) }),

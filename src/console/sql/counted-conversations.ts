@@ -4,21 +4,20 @@ import type { FactFilter } from '../../analytics/analytics.ts'
 import { conversationsOf } from '../../analytics/sql/period-tables.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
-type Row = { readonly id: string; readonly total: number; readonly messages: number } & Readonly<
-  Record<'name' | 'email' | 'lastAt' | 'handledAt' | 'agent' | 'lastBy', string | null>
+export type CountedConversation = { readonly id: string; readonly total: number; readonly messages: number } & Readonly<
+  Record<'name' | 'email' | 'lastAt' | 'handledAt' | 'agent', string | null>
 >
 
 export const conversationsPerPage = 50
 
-/** Those that were written in last come first. Null: the number is not one of conversations. */
+/** Those that were written in last come first. Reads the facts from end to end. */
 export async function readCountedConversations(context: ProjectDb, filter: FactFilter, offset: number) {
   const { db, project } = context
   const counted = conversationsOf(project, filter)
-  if (counted === null) return null
-  const { rows } = await sql<Row>`
+  const { rows } = await sql<CountedConversation>`
     select found.*, v.name, v.email from (
       select c.conversation_id as id, c.visitor_id as visitor, c.last_utterance_at as "lastAt", c.handled_at as "handledAt",
-        c.last_human_name as agent, c.last_utterance_by as "lastBy", c.messages, count(*) over () as total
+        c.last_human_name as agent, c.messages, count(*) over () as total
       from fct_conversation c where c.project_id = ${project} and ${sql.raw(counted)}
       order by c.last_utterance_at is null, c.last_utterance_at desc, c.conversation_id
       limit ${conversationsPerPage} offset ${offset}

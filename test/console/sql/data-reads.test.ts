@@ -1,9 +1,9 @@
 /** What the pages for those who look after the mirror read, on each database. */
 
 import { describe, expect, test } from 'vitest'
+import { readPeriodTable } from '../../../src/analytics/sql/period-tables.ts'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import { defaultProject } from '../../../src/config/config.ts'
-import { readDays } from '../../../src/console/sql/charts.ts'
 import { readOverview } from '../../../src/console/sql/overview.ts'
 import { listRuns, readRun } from '../../../src/console/sql/runs.ts'
 import { readServiceFacts } from '../../../src/console/sql/service.ts'
@@ -146,13 +146,10 @@ for (const db of databases) {
       await all(`insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found)
         values ('main', 'd1', '${timeAt(99_000)}', 1, '{}', 1, 'messages')`)
       const reads = warehouse.projectDb('main')
-      const [day] = await readDays(reads, '2025-12-01')
+      const january = { from: '2026-01-01', to: '2026-01-31', agent: null }
+      const [day] = (await readPeriodTable(reads, 'charts', january)).days
       expect(day).toMatchObject({
-        date: '2026-01-01',
-        visitorMessages: 1,
-        answeredByHuman: 1,
-        openAtEnd: 1,
-        calls: 0,
+        ...{ date: '2026-01-01', visitor_messages: 1, answered_by_human: 1, open_at_end: 1, calls: 0 },
       })
       expect(await readFields(reads)).toMatchObject([{ stream: 'visitors', path: 'plan', column: 'plan', filled: 0.5 }])
       expect((await readServiceFacts(reads, now)).deliveries).toEqual([

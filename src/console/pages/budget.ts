@@ -1,17 +1,14 @@
-/** Charts: where the request budget goes; volume, waits, backlog and calls by day, from the views for analysts. */
-import { legend, type TimeChart, timeChart } from '../../document/chart.ts'
+/** Where the request budget goes. */
+import { legend, timeChart } from '../../document/chart.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import type { BudgetData } from '../../service/core/budget.ts'
 import { readBudget } from '../../service/sql/request-counts.ts'
-import { withQuery } from '../../values/address.ts'
-import { localDateAt } from '../../values/days.ts'
 import { formatCount } from '../../values/format.ts'
-import { type Html, html, nothing } from '../../values/html.ts'
+import { type Html, html } from '../../values/html.ts'
 import { addressOf, facts, section, spanChoices, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
 import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
-import type { DayRow } from '../sql/charts.ts'
 import { formatTime, spanText, timeOf } from '../text.ts'
 
 const minuteMs = 60_000
@@ -97,80 +94,4 @@ export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetDat
     formatTime: (at) => formatTime(at, timeZone).slice(isLong ? 5 : 11),
   })
   return html`${budgetLegend}${chart}`
-}
-
-/** In days. */
-const daySpans = { '30 days': 30, '14 days': 14, '90 days': 90, '365 days': 365 }
-
-export async function showCharts({ reads, project, frame, query }: ScreenRequest): Promise<Page> {
-  const address = addressOf(frame, 'charts')
-  const { over, links } = spanChoices(daySpans, query('over'), address)
-  const from = new Date(frame.now - daySpans[over] * dayMs).toISOString().slice(0, 10)
-  const days = await reads.days(project, from)
-  const counting = html`<p class="empty" role="status">The numbers are being counted. <a href="${withQuery(address, { over })}">Look again</a></p>`
-  const empty = html`<p class="empty">There are no numbers yet: they follow the first sync.</p>`
-  const shown = days === null ? counting : days.length === 0 ? empty : charts.map((chart) => draw(chart, days, frame))
-  return { title: 'Charts', section: 'Charts', content: html`${links}${shown}` }
-}
-
-type DayChart = {
-  readonly id: string
-  readonly heading: string
-  readonly title: string
-  readonly kind: TimeChart['kind']
-  /** By name, in the order of the styles. */
-  readonly series: Readonly<Record<string, Exclude<keyof DayRow, 'date'>>>
-  readonly unit: TimeChart['unit']
-}
-
-const styles = ['first', 'second', 'third']
-
-const charts: readonly DayChart[] = [
-  {
-    ...{ id: 'messages', heading: 'Messages of visitors', title: 'Messages of visitors a day', kind: 'stacked bars' },
-    unit: 'messages',
-    series: { messages: 'visitorMessages' },
-  },
-  {
-    ...{ id: 'waits', heading: 'Waits', title: 'Waits by who ended them', kind: 'stacked bars', unit: 'waits' },
-    series: {
-      'answered by a human': 'answeredByHuman',
-      'answered by the AI': 'answeredByAi',
-      'not answered': 'notAnswered',
-    },
-  },
-  {
-    ...{ id: 'answers', heading: 'Time until a human answered', title: 'Time until a human answered', kind: 'lines' },
-    series: { median: 'medianSeconds', 'nine of ten within': 'p90Seconds' },
-    unit: null,
-  },
-  {
-    ...{ id: 'backlog', heading: 'Backlog', title: 'Conversations at the end of the day', kind: 'lines' },
-    unit: 'conversations',
-    series: { open: 'openAtEnd', waiting: 'waitingAtEnd' },
-  },
-  {
-    ...{ id: 'calls', heading: 'Calls', title: 'Calls a day', kind: 'stacked bars', unit: 'calls' },
-    series: { calls: 'calls' },
-  },
-]
-
-/** Local dates are drawn as if they were UTC: a chart of days has no hours. */
-function draw(
-  { id, heading, title, kind, series, unit }: DayChart,
-  days: readonly DayRow[],
-  { now, timeZone }: ProjectFrame,
-): Html {
-  const times = days.map(({ date }) => Date.parse(`${date}T00:00:00Z`))
-  const [from = 0, last = 0] = [times[0], times.at(-1)]
-  const today = Date.parse(`${localDateAt(Math.floor(now / 1000), timeZone)}T00:00:00Z`)
-  const drawn = Object.entries(series).map(([name, column], n) => ({
-    ...{ name, style: styles[n] ?? '', values: days.map((day) => day[column]) },
-  }))
-  const chart = timeChart({
-    ...{ id, title, kind, series: drawn, times, from, to: last + dayMs, stepMs: dayMs },
-    ...{ unit, timeUnit: 'day', unfinishedFrom: today },
-    formatTime: (at) => new Date(at).toISOString().slice(5, 10),
-  })
-  return section(heading, html`${drawn.length === 1 ? nothing : legend(drawn)}${chart}`)
 }
