@@ -27,4 +27,5 @@ export { describeDifference, serviceDifference, waitingNow } from './sql/waiting
 export { readWeekData } from './sql/week-data.ts'
 export { analyticsViews } from './views/all-views.ts'
 export type { AnalyticsView } from './views/analytics-view.ts'
-export { type PeriodTable, type PeriodTableName, periodTables } from './views/period-tables.ts'
+export type { PeriodTable } from './views/period-table.ts'
+export { type PeriodTableName, periodTables } from './views/period-tables.ts'

@@ -5,7 +5,8 @@ import type { LocalDate } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inSnapshot } from '../../warehouse/transactions.ts'
 import type { DateRange } from '../core/report-period.ts'
-import { type PeriodTable, type PeriodTableName, periodTables, type Within } from '../views/period-tables.ts'
+import type { PeriodTable, Within } from '../views/period-table.ts'
+import { type PeriodTableName, periodTables } from '../views/period-tables.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
 
 export type PeriodFilter = DateRange & { readonly agent: string | null }
@@ -36,6 +37,8 @@ export function readPeriodTable(context: ProjectDb, name: PeriodTableName, filte
     const all = <Row = PeriodRow>(query: string) => read(sql<Row>`${sql.raw(query)}`)
     const [total = null] = table.total === undefined ? [] : await all(table.total(within, dialect))
     const rows = await all(table.rows(within, dialect))
+    // Each row of the charts is a day already.
+    if (table.days === table.rows) return { rows, total, days: rows as PeriodData['days'] }
     const days = table.days?.(within, dialect) ?? countedDays
     return { rows, total, days: table.heatMaps === undefined ? await all<PeriodData['days'][number]>(days) : [] }
   })

@@ -1,67 +1,16 @@
 /**
- * The tables of the pages about a period, each declared once: what it shows in which words, its chart, and the facts behind
- * each number. Columns are those of a view for analysts, with its units; numbers are exact over the whole period.
+ * The tables of the pages about a period, each declared once. Columns are those of a view for analysts, with its units;
+ * numbers are exact over the whole period.
  */
-import type { DateRange } from '../core/report-period.ts'
 import { agentSources, agentViews } from './agents.ts'
-import type { AnalyticsView } from './analytics-view.ts'
 import { columnList, mergeByKey } from './by-windows.ts'
 import { callsByDay, callViews } from './calls.ts'
 import { aiColumns, conversationViews } from './conversations.ts'
 import { dayViews } from './days.ts'
 import { eventsByHour, hourViews } from './hours.ts'
+import { type PeriodTable, type Within, where } from './period-table.ts'
 import { rollupViews } from './rollup.ts'
-import type { SqlDialect } from './sql-dialect.ts'
 import { judgedWaits, targetColumns, targetOutcomes, waitViews } from './waits.ts'
-
-/** `agent`: the name on the messages; null = all. `project`, `agent`: quoted for SQL. */
-export type Within = DateRange & { readonly project: string; readonly agent: string | null }
-
-/** By day. `series`: titles by columns. `unit` null: durations. */
-type DayChart = {
-  readonly title: string
-  readonly kind?: 'lines'
-  readonly unit: string | null
-  readonly series: Readonly<Record<string, string>>
-}
-
-export type PeriodTable = {
-  readonly title: string
-  /** Whose columns it has; their notes explain them. */
-  readonly view: AnalyticsView
-  /** What a reader must know to judge the numbers. */
-  readonly about: string
-  /** What the filter by an agent means here; null = it does not apply. */
-  readonly ofAgent: string | null
-  /** In place of a table without rows. */
-  readonly empty: string
-  /** Titles by the names of the columns, those of the key first. */
-  readonly columns: Readonly<Record<string, string>>
-  readonly key: readonly string[]
-  readonly sort: string
-  readonly rows: (within: Within, sql: SqlDialect) => string
-  /** The same numbers over all rows, in one row. */
-  readonly total?: (within: Within, sql: SqlDialect) => string
-  readonly charts: readonly DayChart[]
-  /** Column of the key with a chart for each of its values. */
-  readonly split?: string
-  /** In place of charts by day: titles by the columns that are drawn by weekday and hour. */
-  readonly heatMaps?: Readonly<Record<string, string>>
-  /** The numbers of the charts by date; otherwise the facts that are counted. */
-  readonly days?: (within: Within, sql: SqlDialect) => string
-  /** What is counted, one row each, with its `date` and what the key and the conditions name. */
-  readonly facts: (within: Within) => string
-  /** Columns that count facts, and the condition of each; null = all. */
-  readonly counted: Readonly<Record<string, string | null>>
-  /** Of the facts, that leads to conversations; or the table whose facts of the day do. */
-  readonly id: 'conversation_id' | 'visitor_id' | { readonly leadsTo: 'ai' }
-}
-
-/** `date`, `agent`: expressions. */
-function where({ project, from, to, agent }: Within, alias: string, date: string, name: string | null): string {
-  const ofAgent = agent === null || name === null ? '' : ` and ${alias}${name} = ${agent}`
-  return `${alias}project_id = ${project} and ${alias}${date} between '${from}' and '${to}'${ofAgent}`
-}
 
 const createdWithin = (within: Within) => {
   const wrote =
@@ -95,17 +44,10 @@ export const periodTables = {
     ofAgent: null,
     empty: 'Nothing is known of this period: the numbers follow the first sync.',
     columns: {
-      date: 'Day',
-      started: 'Conversations',
-      visitor_messages: 'Messages of visitors',
-      waits: 'Waits',
-      answered_by_human: 'Answered by a human',
-      answered_by_ai: 'By the AI',
-      human_answer_median_seconds: 'Median until a human',
-      human_answer_p90_seconds: '90 % within',
-      open_at_end: 'Open',
-      waiting_at_end: 'Waiting',
-      calls: 'Calls',
+      ...{ date: 'Day', started: 'Conversations', visitor_messages: 'Messages of visitors', waits: 'Waits' },
+      ...{ answered_by_human: 'Answered by a human', answered_by_ai: 'By the AI' },
+      ...{ human_answer_median_seconds: 'Median until a human', human_answer_p90_seconds: '90 % within' },
+      ...{ open_at_end: 'Open', waiting_at_end: 'Waiting', calls: 'Calls' },
     },
     key: ['date'],
     sort: '-date',
@@ -115,10 +57,8 @@ export const periodTables = {
       {
         ...{ title: 'Waits by who ended them', unit: 'waits' },
         series: {
-          answered_by_human: 'answered by a human',
-          answered_by_ai: 'answered by the AI',
-          closed_without_answer: 'closed without an answer',
-          ongoing_waits: 'not answered yet',
+          ...{ answered_by_human: 'answered by a human', answered_by_ai: 'answered by the AI' },
+          ...{ closed_without_answer: 'closed without an answer', ongoing_waits: 'not answered yet' },
         },
       },
       {
@@ -135,11 +75,8 @@ export const periodTables = {
     facts: (within) => `select w.conversation_id, w.started_date as date, w.ended_by
       from fct_wait w where ${where(within, 'w.', 'started_date', null)}`,
     counted: {
-      waits: null,
-      answered_by_human: "ended_by = 'human'",
-      answered_by_ai: "ended_by = 'ai'",
-      closed_without_answer: "ended_by = 'handled'",
-      ongoing_waits: "ended_by = 'nobody'",
+      ...{ waits: null, answered_by_human: "ended_by = 'human'", answered_by_ai: "ended_by = 'ai'" },
+      ...{ closed_without_answer: "ended_by = 'handled'", ongoing_waits: "ended_by = 'nobody'" },
     },
     id: 'conversation_id',
   },
@@ -151,12 +88,8 @@ export const periodTables = {
     ofAgent: 'what the agent wrote and answered',
     empty: 'No human wrote in this period.',
     columns: {
-      agent_name: 'Name',
-      messages: 'Messages',
-      conversations: 'Conversations',
-      answers: 'Answers',
-      answer_median_seconds: 'Median wait',
-      answer_p90_seconds: '90 % within',
+      ...{ agent_name: 'Name', messages: 'Messages', conversations: 'Conversations', answers: 'Answers' },
+      ...{ answer_median_seconds: 'Median wait', answer_p90_seconds: '90 % within' },
     },
     key: ['agent_name'],
     sort: '-messages',
@@ -179,14 +112,8 @@ export const periodTables = {
     ofAgent: 'waits that the agent answered, so none is open or without an answer',
     empty: 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.',
     columns: {
-      sla: 'Target',
-      target_seconds: 'Within',
-      waits: 'Waits',
-      met: 'Met',
-      missed: 'Missed',
-      open: 'Open',
-      without: 'Without answer',
-      met_share: 'Met, of those answered',
+      ...{ sla: 'Target', target_seconds: 'Within', waits: 'Waits', met: 'Met', missed: 'Missed', open: 'Open' },
+      ...{ without: 'Without answer', met_share: 'Met, of those answered' },
     },
     key: ['sla'],
     sort: 'sla',
@@ -212,13 +139,9 @@ export const periodTables = {
     ofAgent: 'conversations in which the agent wrote, so the AI answered none of them alone',
     empty: 'No conversation was created in this period.',
     columns: {
-      date: 'Day',
-      conversations: 'Conversations',
-      with_ai: 'With the AI',
-      ai_only: 'AI only',
-      ai_only_and_handled: '… and handled',
-      handed_over: 'Handed over',
-      ai_only_share: 'AI only, of those with the AI',
+      ...{ date: 'Day', conversations: 'Conversations', with_ai: 'With the AI', ai_only: 'AI only' },
+      ...{ ai_only_and_handled: '… and handled', handed_over: 'Handed over' },
+      ...{ ai_only_share: 'AI only, of those with the AI' },
     },
     key: ['date'],
     sort: '-date',
@@ -227,11 +150,8 @@ export const periodTables = {
     total: (within, sql) => `select ${columnList(aiColumns, sql)} from ${createdWithin(within)}`,
     facts: (within) => `select c.conversation_id, c.created_date as date, c.answered_by from ${createdWithin(within)}`,
     counted: {
-      conversations: null,
-      ai_only: "answered_by = 'ai'",
-      handed_over: "answered_by = 'human and ai'",
-      human_only: "answered_by = 'human'",
-      nobody: "answered_by = 'nobody'",
+      ...{ conversations: null, ai_only: "answered_by = 'ai'", handed_over: "answered_by = 'human and ai'" },
+      ...{ human_only: "answered_by = 'human'", nobody: "answered_by = 'nobody'" },
     },
     id: 'conversation_id',
     charts: [
@@ -249,12 +169,8 @@ export const periodTables = {
     ofAgent: 'waits that the agent answered, and these answers; agents online are always all',
     empty: 'Nothing was counted in this period.',
     columns: {
-      weekday: 'Weekday',
-      hour: 'Hour',
-      waits_started: 'Waits',
-      human_answers: 'Answers of humans',
-      agents_online: 'Agents online, mean',
-      available_share: 'Available',
+      ...{ weekday: 'Weekday', hour: 'Hour', waits_started: 'Waits', human_answers: 'Answers of humans' },
+      ...{ agents_online: 'Agents online, mean', available_share: 'Available' },
     },
     key: ['weekday', 'hour'],
     sort: 'weekday',
@@ -285,14 +201,9 @@ export const periodTables = {
     ofAgent: 'calls that name the agent in the same words',
     empty: 'No call of this period is mirrored.',
     columns: {
-      date: 'Day',
-      calls: 'Calls',
-      callers: 'Callers',
-      with_recording: 'With a recording',
-      with_length: 'Of known length',
-      seconds: 'Total length',
-      median_seconds: 'Median length',
-      longest_seconds: 'Longest',
+      ...{ date: 'Day', calls: 'Calls', callers: 'Callers', with_recording: 'With a recording' },
+      ...{ with_length: 'Of known length', seconds: 'Total length', median_seconds: 'Median length' },
+      ...{ longest_seconds: 'Longest' },
     },
     key: ['date'],
     sort: '-date',
@@ -311,23 +222,16 @@ export const periodTables = {
     ofAgent: null,
     empty: 'The service has no rollup of this period, or the last 60 days are not in it.',
     columns: {
-      date: 'Day',
-      metric: 'Number of the service',
-      service_value: 'Of the service',
-      own_value: 'Ours',
-      difference: 'Difference',
-      result: 'Result',
-      definition: 'Number of ours',
+      ...{ date: 'Day', metric: 'Number of the service', service_value: 'Of the service', own_value: 'Ours' },
+      ...{ difference: 'Difference', result: 'Result', definition: 'Number of ours' },
     },
     key: ['date', 'metric'],
     sort: 'result',
     rows: (within) => `select * from report_rollup_day where ${where(within, '', 'date', null)}`,
     facts: (within) => `select date, result from report_rollup_day where ${where(within, '', 'date', null)}`,
     counted: {
-      equal: "result = 'equal'",
-      different: "result = 'different'",
-      not_final: "result = 'not final'",
-      not_compared: "result = 'not compared'",
+      ...{ equal: "result = 'equal'", different: "result = 'different'", not_final: "result = 'not final'" },
+      ...{ not_compared: "result = 'not compared'" },
     },
     id: { leadsTo: 'ai' },
     charts: [

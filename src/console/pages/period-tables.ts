@@ -44,15 +44,8 @@ export async function showPeriodTable(name: PeriodTableName, request: ScreenRequ
   ])
   const view = { name, table, period, frame }
   const sort = query('sort')
-  const spans = daySpans(frame, period, name, sort)
-  const form = periodForm({
-    frame,
-    period,
-    path: name,
-    spans,
-    agents: table.ofAgent === null ? null : (agents ?? []),
-    sort,
-  })
+  const filter = { spans: daySpans(frame, period, name, sort), agents: table.ofAgent === null ? null : (agents ?? []) }
+  const form = periodForm({ frame, period, path: name, sort, ...filter })
   const content = html`${form}<p class="faint">${table.about} ${agentText(view)}</p>
 ${data === null ? countingNotice(keepPeriod(addressOf(frame, name), period)) : shown(view, data, order)}`
   return { title: table.title, section: table.title, content, kept: period.query }

@@ -1,0 +1,53 @@
+/** How a table of the pages about a period is declared: its words, its charts, and the facts behind each number. */
+import type { DateRange } from '../core/report-period.ts'
+import type { AnalyticsView } from './analytics-view.ts'
+import type { SqlDialect } from './sql-dialect.ts'
+
+/** `agent`: the name on the messages; null = all. `project`, `agent`: quoted for SQL. */
+export type Within = DateRange & { readonly project: string; readonly agent: string | null }
+
+/** By day. `series`: titles by columns. `unit` null: durations. */
+type DayChart = {
+  readonly title: string
+  readonly kind?: 'lines'
+  readonly unit: string | null
+  readonly series: Readonly<Record<string, string>>
+}
+
+export type PeriodTable = {
+  readonly title: string
+  /** Whose columns it has; their notes explain them. */
+  readonly view: AnalyticsView
+  /** What a reader must know to judge the numbers. */
+  readonly about: string
+  /** What the filter by an agent means here; null = it does not apply. */
+  readonly ofAgent: string | null
+  /** In place of a table without rows. */
+  readonly empty: string
+  /** Titles by the names of the columns, those of the key first. */
+  readonly columns: Readonly<Record<string, string>>
+  readonly key: readonly string[]
+  readonly sort: string
+  readonly rows: (within: Within, sql: SqlDialect) => string
+  /** The same numbers over all rows, in one row. */
+  readonly total?: (within: Within, sql: SqlDialect) => string
+  readonly charts: readonly DayChart[]
+  /** Column of the key with a chart for each of its values. */
+  readonly split?: string
+  /** In place of charts by day: titles by the columns that are drawn by weekday and hour. */
+  readonly heatMaps?: Readonly<Record<string, string>>
+  /** The numbers of the charts by date; otherwise the facts that are counted. */
+  readonly days?: (within: Within, sql: SqlDialect) => string
+  /** What is counted, one row each, with its `date` and what the key and the conditions name. */
+  readonly facts: (within: Within) => string
+  /** Columns that count facts, and the condition of each; null = all. */
+  readonly counted: Readonly<Record<string, string | null>>
+  /** Of the facts, that leads to conversations; or the table whose facts of the day do. */
+  readonly id: 'conversation_id' | 'visitor_id' | { readonly leadsTo: 'ai' }
+}
+
+/** A condition: dates and the agent, by columns with that alias; `name` null: all agents. */
+export function where({ project, from, to, agent }: Within, alias: string, date: string, name: string | null): string {
+  const ofAgent = agent === null || name === null ? '' : ` and ${alias}${name} = ${agent}`
+  return `${alias}project_id = ${project} and ${alias}${date} between '${from}' and '${to}'${ofAgent}`
+}
