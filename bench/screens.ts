@@ -99,6 +99,7 @@ for (const [look, options] of Object.entries(looks)) {
   await page.getByRole('button', { name: 'Sign in' }).click()
   for (const [name, address] of shown) {
     await page.goto(http.address + address)
+    while ((await page.locator('[data-counting]').count()) > 0) await page.reload()
     await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: !long.has(name) })
   }
   await context.close()

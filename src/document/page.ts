@@ -1,6 +1,6 @@
 /** A page as data, as one HTML file, and as Markdown. Texts are not escaped yet. */
 import { toPrintable } from '../values/format.ts'
-import { type Html, html } from '../values/html.ts'
+import { attribute, type Html, html } from '../values/html.ts'
 import { drawHeatMap, drawTimeChart, figure, type HeatMap } from './chart.ts'
 import { documentFoot, documentHead } from './document-frame.ts'
 import { type Column, type TableLayout, table } from './table.ts'
@@ -89,7 +89,7 @@ function renderBlock(block: Block, layout: TableLayout, id: string): Html {
     case 'list':
       return html`<ul>${block.items.map((item) => html`<li>${item}</li>`)}</ul>\n`
     case 'table':
-      return html`<div class="scroll">${tableOf(block.table, layout)}</div>\n`
+      return html`<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${block.table.caption}">${tableOf(block.table, layout)}</div>\n`
     case 'chart': {
       const caption = html`<figcaption>${block.chart.title}</figcaption>\n`
       return html`${figure(block.chart.title, renderChart(block.chart, id), tableOf(block.table, layout), caption)}\n`

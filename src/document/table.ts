@@ -35,6 +35,7 @@ export function tableHeader(columns: readonly Column[], layout: TableLayout): Ht
   const role = layout === 'cards' ? 'columnheader' : null
   const heads = columns.map((column) => {
     const { title, sort, note = null } = column
+    if (title === '') return html`<td ${attribute('role', role && 'cell')}></td>`
     const [order, content] = sort === undefined ? [null, title] : [sort.order, html`<a href="${sort.to}">${title}</a>`]
     return html`<th scope="col" ${attribute('role', role)} ${kindOf(column)} ${attribute('aria-sort', order)} ${attribute('title', note)}>${content}</th>`
   })

@@ -31,6 +31,7 @@ export async function openPage(
   const go = async (path: string) => {
     const response = await page.goto(console.address + path)
     expect([path, response?.status()]).toEqual([path, 200])
+    while ((await page.locator('[data-counting]').count()) > 0) await page.reload()
   }
   return Object.assign(page, { go, violations })
 }

@@ -1,7 +1,6 @@
 /** Reads the tables of the pages about a period, their charts, and the conversations behind a number. */
 import { sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
-import type { LocalDate } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inSnapshot } from '../../warehouse/transactions.ts'
 import type { DateRange } from '../core/report-period.ts'
@@ -13,11 +12,11 @@ export type PeriodFilter = DateRange & { readonly agent: string | null }
 export type PeriodValue = string | number | null
 export type PeriodRow = Readonly<Record<string, PeriodValue>>
 
-/** `days`: of the chart, those without anything left out. All numbers are of one moment. */
+/** `days`: of the charts, each with its `date`, those without anything left out. All numbers are of one moment. */
 export type PeriodData = {
   readonly rows: readonly PeriodRow[]
   readonly total: PeriodRow | null
-  readonly days: readonly (PeriodRow & { readonly date: LocalDate })[]
+  readonly days: readonly PeriodRow[]
 }
 
 /**
@@ -34,13 +33,13 @@ export function readPeriodTable(context: ProjectDb, name: PeriodTableName, filte
   )
   const countedDays = `select ${[groups, ...counts].join(', ')} from (${table.facts(within)}) facts group by ${groups}`
   return inSnapshot(db, kind, async (read) => {
-    const all = <Row = PeriodRow>(query: string) => read(sql<Row>`${sql.raw(query)}`)
+    const all = (query: string) => read(sql<PeriodRow>`${sql.raw(query)}`)
     const [total = null] = table.total === undefined ? [] : await all(table.total(within, dialect))
     const rows = await all(table.rows(within, dialect))
     // Each row of the charts is a day already.
-    if (table.days === table.rows) return { rows, total, days: rows as PeriodData['days'] }
+    if (table.days === table.rows) return { rows, total, days: rows }
     const days = table.days?.(within, dialect) ?? countedDays
-    return { rows, total, days: table.heatMaps === undefined ? await all<PeriodData['days'][number]>(days) : [] }
+    return { rows, total, days: table.heatMaps === undefined ? await all(days) : [] }
   })
 }
 

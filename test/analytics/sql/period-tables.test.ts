@@ -80,7 +80,7 @@ for (const db of databases) {
       }
       for (const day of days)
         for (const column of Object.keys(counted)) {
-          const range = { from: day.date, to: day.date }
+          const range = { from: String(day.date), to: String(day.date) }
           const ofSplit = split === undefined ? {} : { [split]: String(day[split]) }
           const found = await readCountedConversations(context, { ...filter, ...range, column, key: ofSplit }, 0)
           const count = Number(day[column])
