@@ -130,7 +130,7 @@ export const syncTables = {
     },
   },
   sync_projects: {
-    note: 'Projects that are paused, or whose request budget has been lost.',
+    note: 'Projects that are paused, whose sending a person has stopped, or whose request budget has been lost.',
     key: ['project_id'],
     columns: {
       ...projectColumns,
@@ -142,6 +142,12 @@ export const syncTables = {
       paused_why: ['text?', 'why it is paused'],
       budget_lost_at: ['integer?', 'when the shared record of the budget was last lost, in milliseconds since 1970'],
       budget_lost_why: ['text?', 'why it was lost'],
+      sending_stopped_at: ['time?', 'when a person stopped the sending of all write-backs; null = it is not stopped'],
+      sending_stopped_by: ['text?', 'who stopped it'],
+      circuit_closed_at: [
+        'time?',
+        'when a person last closed the circuit breaker of write-backs: it ignores what failed before',
+      ],
     },
   },
   sync_budgets: {

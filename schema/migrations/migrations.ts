@@ -99,6 +99,7 @@ const sinceReleased: Readonly<Record<string, Migration>> = {
   '0034_field_paths': { after: escapeFieldPaths },
   '0035_changed_approvals': {},
   '0036_waiting_facts': {},
+  '0037_stopped_sending': {},
   '0037_source_rows': {},
 }
 

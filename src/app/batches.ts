@@ -9,17 +9,21 @@ import type {
   BatchesReport,
   BatchProgress,
   BatchReport,
+  DecisionTerms,
   Outbox,
+  ProjectDecision,
   RevertReport,
   RevertRequest,
   SelectionMismatch,
 } from '../outbox/outbox.ts'
 import { listBatches as batchesOf, readBatch as batchOf, toBatchProgress } from '../outbox/read-reports.ts'
 import { revertBatch } from '../outbox/revert.ts'
+import { evaluateCircuits } from '../outbox/send/circuit-breaker.ts'
 import { createSends } from '../outbox/sql/sends.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { readClock } from '../warehouse/dialect.ts'
 import type { Warehouse } from './open.ts'
 import { clockNotices, type PacedProject, readPace, withOutbox } from './outbox.ts'
 
@@ -64,6 +68,40 @@ export function decideBatch(
     const report = await executeBatchDecision(outbox, decision, request)
     return { project: project.name, ...report, ...('outcome' in report ? {} : await clockNotices(warehouse)) }
   })
+}
+
+/** Stops all sending of a project, goes on, or closes its circuit breaker. Throws UserError if it is so already. */
+export function decideSending(
+  config: Config,
+  project: ProjectConfig,
+  decision: ProjectDecision,
+  terms: Pick<DecisionTerms, 'by' | 'audit'>,
+): Promise<{
+  readonly project: ProjectName
+  readonly decision: ProjectDecision
+  readonly notices?: readonly string[]
+}> {
+  return withOutbox(config, project, async (outbox, warehouse) => {
+    const { isStopped, isCircuitOpen } = await readSendingFacts(outbox, warehouse)
+    const isSo = { stop_all: isStopped, resume_all: !isStopped, close_circuit: !isCircuitOpen }[decision]
+    const isMade = !isSo && (await outbox.decideSending(decision, terms))
+    if (isMade) return { project: project.name, decision, ...(await clockNotices(warehouse)) }
+    const why = {
+      stop_all: `the sending of ${project.name} is stopped already`,
+      resume_all: `the sending of ${project.name} is not stopped`,
+      close_circuit: `no circuit breaker of ${project.name} is open`,
+    }[decision]
+    throw new UserError({ what: 'nothing was changed', why, next: '`deskmirror status` shows its state', exitCode: 2 })
+  })
+}
+
+/** `stop`: who stopped all sending, and when; `why`: of the circuit breaker. */
+export async function readSendingFacts(outbox: Outbox, { db, kind }: Warehouse) {
+  const clock = await readClock(db, kind)
+  const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), clock())
+  const stop = await outbox.readSendingStop()
+  const open = [...(all === null ? [] : [all]), ...batches.values()]
+  return { isStopped: stop !== null, isCircuitOpen: open.length > 0, stop, why: open[0]?.why ?? null }
 }
 
 /** Lets a project send again whose warehouse went back in time. Throws UserError if its sending is not held. */

@@ -121,7 +121,7 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
       return [n === 0 ? name : '', value + silenceNote(worker.heardAt, now)] as const
     }),
     ['paused', paused && pauseText(paused, now)],
-    ['not sending', held && `since ${held.since}: ${held.why}; next: ${hint('writeback resume --restored')}`],
+    ['not sending', held && `since ${held.since}: ${held.why}; next: ${hint(`writeback resume ${held.resumeBy}`)}`],
     ['clock', clockText(clockOffset)],
     ['budget', budgetText(budget)],
     ['', lossText(budget, now)],

@@ -1,5 +1,5 @@
 /** How a batch is at this moment, for its page, for the stream of live numbers, and in answer to a decision that came too late. */
-import { readBatch } from '../app/batches.ts'
+import { readBatch, readSendingFacts } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { findOpenGrace } from '../app/outbox.ts'
 import { hasRole } from '../config/people.ts'
@@ -10,20 +10,27 @@ import { formatCount, pluralize } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import type { Ms } from '../values/time.ts'
 import { addressOf, type Sentence, section, sentences } from './blocks.ts'
-import { offeredForBatch, type Withheld, withheldForBatch } from './core/permissions.ts'
+import { offeredForBatch, offeredForSending, type Withheld, withheldForBatch } from './core/permissions.ts'
 import type { ProjectFrame } from './layout.ts'
 import type { ConsoleProject } from './project.ts'
 import { ago, by, foreignText, spanText } from './text.ts'
 import { batchWords, countsText, decisionButtons } from './writeback-blocks.ts'
 
 /** `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
-export type BatchState = Pick<BatchReport, 'batch' | 'estimate'> & { readonly undoUntil: string | null }
+export type BatchState = Pick<BatchReport, 'batch' | 'estimate'> & {
+  readonly undoUntil: string | null
+  readonly sending: SendingNow
+}
+
+/** Whether all sending of the project is stopped, or its circuit breaker open. */
+export type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
 /** Null: there is no such batch. */
 export async function readBatchReport(outbox: Outbox, warehouse: Warehouse, project: ConsoleProject, id: string) {
   if ((await outbox.findBatch(id)) === null) return null
   const report = await readBatch(outbox, warehouse, project, id)
-  return { report, undoUntil: await readUndoUntil(outbox, warehouse, report.batch) }
+  const sending = await readSendingFacts(outbox, warehouse)
+  return { report, sending, undoUntil: await readUndoUntil(outbox, warehouse, report.batch) }
 }
 
 export async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchState['batch']) {
@@ -46,9 +53,10 @@ export async function showNow(
   project: ConsoleProject,
   { id, frame }: { readonly id: string | null; readonly frame: ProjectFrame },
 ): Promise<Html> {
-  const found = id === null ? null : await readBatchReport(outbox, warehouse, project, id)
-  if (found === null) return nothing
   const deciding = { ...frame, approveOwn: project.approveOwn }
+  if (id === null) return sendingNow(await readSendingFacts(outbox, warehouse), deciding)
+  const found = await readBatchReport(outbox, warehouse, project, id)
+  if (found === null) return nothing
   const { batch } = found.report
   const content = html`<p>${batchWords[batch.state].word}: ${countsText(batch.counts)}</p>
 ${sentences(batchSentences(found, deciding), frame)}
@@ -56,11 +64,29 @@ ${decisionButtons(offeredNow(found, deciding), { project: frame.project, about: 
   return section('As it is now', content)
 }
 
-export function batchSentences({ report, undoUntil }: ReadReport, frame: DecidingOn): Sentence[] {
+/** What holds all sending of the project, and what can be decided about it. */
+export function sendingNow(facts: SendingNow, frame: DecidingOn): Html {
+  return html`${sentences(sendingSentences(facts, frame), frame)}${decisionButtons(offeredForSending(facts, frame), { project: frame.project, about: {} })}`
+}
+
+export function sendingSentences({ stop, why }: SendingNow, frame: ProjectFrame): Sentence[] {
+  const found: Sentence[] = []
+  if (stop !== null)
+    found.push({
+      kind: 'act',
+      text: html`<b>All sending was stopped</b> ${ago(stop.since, frame)}${by(stop.by)}: nothing of any batch leaves until a person goes on.`,
+    })
+  if (why !== null) found.push({ kind: 'wrong', text: html`<b>The circuit breaker is open</b>: ${foreignText(why)}` })
+  return found
+}
+
+export function batchSentences({ report, undoUntil, sending }: ReadReport, frame: DecidingOn): Sentence[] {
   const { batch, estimate, revertible } = report
   const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
   const isStopped = batch.stoppedAt !== null
-  const found: Sentence[] = []
+  const link = { to: addressOf(frame, 'writebacks'), label: 'All sending' }
+  const holding = batch.state === 'sending' ? sendingSentences(sending, frame) : []
+  const found: Sentence[] = holding.map((sentence) => ({ ...sentence, link }))
   const add = (kind: Sentence['kind'], text: Html) => void found.push({ kind, text })
   if (isStopped)
     add(
@@ -147,22 +173,12 @@ const saidForMs: Ms = 60_000
  * If this changes, the page says or offers something else: all that its sentences and buttons follow from. The numbers of
  * rows that are queued, in flight or arrived change all the time, and are live texts; that there are any counts here.
  */
-export function batchShape({ batch, estimate, undoUntil }: BatchState, now: number): string {
-  const { queued = 0, sending = 0, succeeded = 0, ...counts } = batch.counts
+export function batchShape({ batch, estimate, undoUntil, sending }: BatchState, now: number): string {
+  const { queued = 0, sending: inFlight = 0, succeeded = 0, ...counts } = batch.counts
   const { state, stoppedAt, approvedAt } = batch
-  const present = [queued, sending, succeeded].map((count) => count > 0)
+  const present = [queued, inFlight, succeeded].map((count) => count > 0)
   const { restsUntil, restsBecause, worker } = estimate
   const minute = Math.floor(now / saidForMs)
-  return JSON.stringify([
-    minute,
-    state,
-    stoppedAt,
-    approvedAt,
-    undoUntil,
-    present,
-    counts,
-    restsUntil,
-    restsBecause,
-    worker,
-  ])
+  const said = [state, stoppedAt, approvedAt, undoUntil, present, counts, restsUntil, restsBecause, worker, sending]
+  return JSON.stringify([minute, ...said])
 }

@@ -1,10 +1,10 @@
 /** The decisions of the console: what they are about, and that they are made with the functions of the command line. */
 
-import { decideBatch, revertBatchOf } from '../app/batches.ts'
+import { decideBatch, decideSending, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { changedStatuses, decisions } from '../outbox/core/decisions.ts'
+import { changedStatuses, decisions, isAboutProject } from '../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../outbox/core/review.ts'
 import type {
   BatchDecisionReport,
@@ -25,7 +25,7 @@ import type { Reviews } from './reviews.ts'
 /** What is decided about: a whole batch, rows of it, or write-backs by their ids. */
 export type DecisionTarget = {
   readonly batch: string | null
-  /** Null: all of the batch. */
+  /** Null: all of the batch, or, without a batch, all sending of the project. */
   readonly ids: readonly string[] | null
   /** Those rows of the batch that would do this. */
   readonly would: ReviewOutcome | null
@@ -52,7 +52,8 @@ const maxIds = 200
 const maxNameLength = 9000
 
 /** Null: it does not say what it is about. */
-export function targetOf(values: Values): DecisionTarget | null {
+export function targetOf(values: Values, decision: DecisionName): DecisionTarget | null {
+  if (isAboutProject(decision)) return { batch: null, ids: null, would: null }
   const [named] = values('batch')
   const batch = named === undefined ? null : decodeSegment(named)
   const [outcome] = values('would')
@@ -121,16 +122,21 @@ export type MadeDecision = Exclude<Awaited<ReturnType<typeof decide>>, Selection
 export async function decide(config: Config, reviews: Reviews, project: ConsoleProject, request: DecisionRequest) {
   const settings = settingsOf(config, project)
   const { decision, by, audit, batch } = request
-  const { event, isAboutBatch } = decisions[decision]
+  const { event, about } = decisions[decision]
+  if (isAboutProject(decision)) {
+    await decideSending(config, settings, decision, { by, audit })
+    return { moved: 1, stayed: [], inFlight: 0, revert: null }
+  }
   if (event === null) {
     const revert = await revertBatchOf(config, settings, { batch: requireName(batch), by, audit })
     return { moved: revert.queued, stayed: [], inFlight: 0, revert }
   }
   const filter = isTakenAnyway(request) ? null : await filterOf(reviews, project, decision, request)
   const terms = { by, audit, ...(filter === null ? {} : { shown: { filter, digest: request.digest ?? '' } }) }
-  const report: DecisionReport | BatchDecisionReport | SelectionMismatch = isAboutBatch
-    ? await decideBatch(config, settings, event, { batch: requireName(batch), ...terms })
-    : await decideWritebacks(config, settings, event, { selection: filter ?? selectionOf(request), ...terms })
+  const report: DecisionReport | BatchDecisionReport | SelectionMismatch =
+    about === 'batch'
+      ? await decideBatch(config, settings, event, { batch: requireName(batch), ...terms })
+      : await decideWritebacks(config, settings, event, { selection: filter ?? selectionOf(request), ...terms })
   if ('outcome' in report) return report
   const { moved, stayed, inFlight } = { stayed: [], inFlight: 0, ...report }
   return { moved, stayed, inFlight, revert: null }

@@ -77,10 +77,10 @@ export function stepText({ from, to }: Pick<EventLogEntry, 'from' | 'to'>): stri
   return from === null || from === to ? after : `${statusWords[from].word} → ${after}`
 }
 
-/** What the decision is about: a batch or one write-back. `digest`: names it as it was shown. */
+/** What the decision is about: a batch, one write-back, or (empty) all sending. `digest`: names it as it was shown. */
 type DecisionForm = {
   readonly project: ProjectName
-  readonly about: { readonly batch: string } | { readonly id: string }
+  readonly about: { readonly batch: string } | { readonly id: string } | Record<string, never>
   readonly digest?: string
 }
 

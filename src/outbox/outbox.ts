@@ -27,10 +27,13 @@ export {
   decisionNames,
   decisionOf,
   decisions,
+  isAboutProject,
   isDecision,
   type NewAuditEvent,
   type OutboxDecision,
   type OutboxFilter,
+  type ProjectDecision,
+  type SendingFacts,
 } from './core/decisions.ts'
 export { type Operation, operations, operationsInHelp, operationTypes, reviewActions } from './core/operations.ts'
 export {
@@ -137,4 +140,5 @@ export { type AuditLog, createAuditLog } from './sql/audit-log.ts'
 export { deleteWords, eraseWritebacks } from './sql/delete-words.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
 export { effectiveStatus } from './sql/row.ts'
+export { readSendingStop } from './sql/sending.ts'
 export { createSends, listHeld, readSends } from './sql/sends.ts'

@@ -121,6 +121,23 @@ describe('an approval', () => {
   })
 })
 
+test('all sending is stopped and goes on, by one command each', async () => {
+  await queueFlags(admin, 1)
+  expect(await run('stop --all --as Bea')).toMatchObject({
+    exit: 0,
+    out: expect.stringMatching(/^shop: stop all sending\nNothing of any batch leaves[^\n]*\nnext: .*resume --all/),
+  })
+  expect(await run('stop --all')).toMatchObject({ exit: 2, err: expect.stringContaining('stopped already') })
+  expect(await admin.findClaimable(Date.now(), 9)).toEqual([])
+  expect(await run('resume --all')).toMatchObject({ exit: 0, out: expect.stringContaining('go on sending') })
+  expect(await admin.findClaimable(Date.now(), 9)).toHaveLength(1)
+  expect(await run('resume --despite-failures')).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('no circuit breaker of shop is open'),
+  })
+  expect(await run('stop')).toMatchObject({ exit: 2, err: expect.stringContaining('either --batch or --all') })
+})
+
 describe('a stop', () => {
   test('puts back what has not left, and resume goes on', async () => {
     await queueFlags(admin, 2)

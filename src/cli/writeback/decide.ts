@@ -59,10 +59,10 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
   stop: {
     summary: 'put what has not left of a batch back to draft',
     description: 'Stops a batch, at once, also while a worker runs: what has not left goes back to draft.',
-    options: () => [wholeBatchOption().makeOptionMandatory()],
+    options: () => [wholeBatchOption(), new Option('--all', 'all sending of the project, whatever is queued later')],
     help: `A write-back that is in flight cannot be recalled; its outcome is found as always. Nothing of a stopped batch is approved
 or sent until \`deskmirror writeback resume\`.`,
-    examples: ['stop --batch replies-0123456789ab'],
+    examples: ['stop --batch replies-0123456789ab', 'stop --all'],
   },
   resume: {
     summary: 'go on with a stopped batch, or after a restored backup',
@@ -70,6 +70,11 @@ or sent until \`deskmirror writeback resume\`.`,
       'Queues again what was queued when the batch was stopped. Drafts that wait for approval stay drafts.\nWith --restored: lets a project send again whose warehouse went back in time. What is queued becomes drafts.',
     options: () => [
       wholeBatchOption(),
+      new Option('--all', 'go on with all sending of the project, which was stopped with `stop --all`'),
+      new Option(
+        '--despite-failures',
+        'close the circuit breaker: send replies and notes although the last ones failed',
+      ),
       new Option('--restored', 'the warehouse is a restored backup: what is queued in it may have been sent since'),
       new Option('--send', 'with --restored: send what is queued, instead of making it drafts'),
     ],
@@ -153,7 +158,7 @@ export const decisionCommands = (Object.keys(commands) as DecisionCommandName[])
 
 function decisionCommand(context: CommandContext, name: DecisionCommandName): Command {
   const { summary, description, options, help, examples, ...text } = commands[name]
-  const isAboutBatch = name !== 'resolve' && decisions[name].isAboutBatch
+  const isAboutBatch = name !== 'resolve' && decisions[name].about === 'batch'
   const command = new Command(name).summary(summary).description(description)
   if (!isAboutBatch) command.argument('[ids...]', 'their ids, or unique beginnings or ends of them')
   for (const option of [personOption(), oneProjectOption(), jsonOption(), ...options()]) command.addOption(option)

@@ -10,6 +10,7 @@ import type {
   Operation,
   OutboxDecision,
   OutboxFilter,
+  ProjectDecision,
   RevertReport,
   ReviewOutcome,
   SelectionMismatch,
@@ -24,8 +25,8 @@ import { type CommonOptions, decidingPerson, type PersonOption } from '../option
 import { formatCounts, renderMore } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
-/** `resolve` says with an option which of two decisions it is. */
-export type DecisionCommandName = Exclude<DecisionName, 'arrived' | 'lost'> | 'resolve'
+/** `resolve`, `stop` and `resume` say with an option which of several decisions it is. */
+export type DecisionCommandName = Exclude<DecisionName, 'arrived' | 'lost' | ProjectDecision> | 'resolve'
 
 export type DecisionOptions = CommonOptions &
   PersonOption & {
@@ -37,6 +38,7 @@ export type DecisionOptions = CommonOptions &
     readonly digest?: string
     readonly arrived?: true
     readonly lost?: true
+    readonly despiteFailures?: true
     readonly restored?: true
     readonly send?: true
   }
@@ -50,22 +52,27 @@ export async function runDecision(
   ids: readonly string[],
   options: DecisionOptions,
 ): Promise<CommandResult> {
-  const { batch, all, restored, send } = options
+  const { batch, all, despiteFailures, restored, send } = options
   const decision = name === 'resolve' ? toResolution(options) : name
-  const { event, isAboutBatch } = decisions[decision]
-  if (decision === 'resume' && ((batch === undefined) !== (restored === true) || (send === true && restored !== true)))
+  const { event, about } = decisions[decision]
+  const chosen = [batch, all, despiteFailures, restored].filter((option) => option !== undefined)
+  if (about === 'batch' && (chosen.length !== 1 || (send === true && restored !== true)))
     throw unchangedError(
-      'it needs either --batch, or --restored, and --send only goes with --restored',
-      'see `deskmirror writeback resume --help`',
+      decision === 'resume'
+        ? 'it needs one of --batch, --all, --despite-failures and --restored, and --send only goes with --restored'
+        : 'it needs either --batch or --all',
+      `see \`deskmirror writeback ${name} --help\``,
     )
   const { config, project, hint } = projectCall
   const by = decidingPerson(context, config, options)
   const call = { ...projectCall, context, options, by }
-  if (!isAboutBatch) {
+  if (about === 'writebacks') {
     const isUndoOfOwn = decision === 'undo' && ids.length === 0 && !batch && !all
     return decideRows(call, event, isUndoOfOwn ? { approvedBy: by } : toSelection(decision, ids, options))
   }
   const app = await context.load(() => import('../../app/batches.ts'))
+  if (all === true) return decideAllSending(call, decision === 'stop' ? 'stop_all' : 'resume_all')
+  if (despiteFailures === true) return decideAllSending(call, 'close_circuit')
   if (batch === undefined) return resumeRestored(call)
   if (event === null) {
     const report = await app.revertBatchOf(config, project, { batch, by })
@@ -131,6 +138,18 @@ async function restrictToOutcomes(
   if (batch === undefined) throw unchangedError(unclearSelection, 'give --outcome together with --batch')
   const { selectByOutcome } = await context.load(() => import('../../app/review.ts'))
   return { ...selection, ids: await selectByOutcome(config, project, batch, { outcomes, now: context.now() }) }
+}
+
+async function decideAllSending({ context, config, project, by, hint }: Call, decision: ProjectDecision) {
+  const { decideSending } = await context.load(() => import('../../app/batches.ts'))
+  const report = await decideSending(config, project, decision, { by })
+  const { title, consequence = '' } = decisions[decision]
+  const next =
+    decision === 'stop_all'
+      ? `${hint('writeback resume --all')} goes on`
+      : `${hint('push')}, unless a worker is running`
+  const lines = [`${project.name}: ${title.toLowerCase()}`, consequence, ...(report.notices ?? []), `next: ${next}`]
+  return { document: report, lines, exit: 0 } as const
 }
 
 async function resumeRestored({ context, config, project, options, by, hint }: Call): Promise<CommandResult> {

@@ -1,7 +1,7 @@
 /** Which decisions the person who looks at a page may make, about a batch or a write-back as it is now. Pure. */
 
 import { hasRole, type Role, type Viewer } from '../../config/people.ts'
-import { changedStatuses, decisionNames, decisions } from '../../outbox/core/decisions.ts'
+import { changedStatuses, decisionNames, decisions, type SendingFacts } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
 import type { BatchReport, DecisionName, NamedEntry, WritebackStatus } from '../../outbox/outbox.ts'
 
@@ -78,14 +78,22 @@ function subjectOf({ createdBy, counts }: OfferedReport['batch']): DecisionSubje
   return { createdBy, statuses: presentStatuses(counts), isByIds: false }
 }
 
+export function offeredForSending(facts: SendingFacts, deciding: Deciding): readonly DecisionName[] {
+  const allowed = decisionNames.filter((name) => decisions[name].isOfferedForSending?.(facts))
+  const subject = { createdBy: null, statuses: [], isByIds: false }
+  return allowed.filter((name) => !isWithheld(name, deciding, subject))
+}
+
 export function offeredForWriteback(
   { status, stoppedBy, createdBy }: Pick<NamedEntry, 'status' | 'stoppedBy' | 'createdBy'>,
   undoUntil: string | null,
   deciding: Deciding,
 ): readonly DecisionName[] {
   const allowed = decisionNames.filter((name) => {
-    const { isAboutBatch, from, isOfferedForWriteback } = decisions[name]
-    return !isAboutBatch && from.includes(status) && isOfferedForWriteback?.({ stoppedBy, undoUntil }) !== false
+    const { about, from, isOfferedForWriteback } = decisions[name]
+    return (
+      about === 'writebacks' && from.includes(status) && isOfferedForWriteback?.({ stoppedBy, undoUntil }) !== false
+    )
   })
   const subject = { createdBy, statuses: [status], isByIds: true }
   return allowed.filter((name) => !isWithheld(name, deciding, subject))

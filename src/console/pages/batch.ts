@@ -33,7 +33,7 @@ export async function showBatch(request: ScreenRequest): Promise<Page | null> {
   const form = { project: frame.project, about: { batch: batch.id } }
   const isReading = data.hasRows && data.status === null && countOpen(batch.counts) > 0 && data.review === null
   // What is still being read is asked for until it is there.
-  const shape = isReading ? '' : batchShape({ ...data.report, undoUntil: data.undoUntil }, frame.now)
+  const shape = isReading ? '' : batchShape({ ...data, ...data.report }, frame.now)
   const content = html`<div ${attribute('data-live-about', `batch ${batch.id}`)} ${attribute('data-live-shape', shape)} ${attribute('data-live-offered', offered.join(' '))}>
 ${livePart('state', html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>`)}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}

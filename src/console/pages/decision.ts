@@ -1,15 +1,17 @@
 /** The page before a decision: exactly what it is about. */
+import { readSendingFacts } from '../../app/batches.ts'
 import { readSlotLimits } from '../../app/request-budgets.ts'
 import { estimateBatchMs } from '../../outbox/core/batches.ts'
-import { changedStatuses, decisions, isDecision } from '../../outbox/core/decisions.ts'
+import { changedStatuses, decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
 import { describeTerms } from '../../outbox/core/review-labels.ts'
-import type { DecisionName, Operation, OutboxFilter, ReviewOutcome } from '../../outbox/outbox.ts'
+import type { DecisionName, Operation, OutboxFilter, ProjectDecision, ReviewOutcome } from '../../outbox/outbox.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
-import { showNow } from '../batch-state.ts'
-import { addressOf, choices, linkTo, older, section, table } from '../blocks.ts'
+import { sendingNow, sendingSentences, showNow } from '../batch-state.ts'
+import { addressOf, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
+import { offeredForSending } from '../core/permissions.ts'
 import { confirmAddress, type DecisionTarget, filterOf, readSelection, type Selection, targetOf } from '../decisions.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
 import type { ConsoleReads } from '../reads.ts'
@@ -26,14 +28,33 @@ const rowsShown = 50
 
 /** The page about what is decided. */
 export function backTo(frame: Pick<ProjectFrame, 'project'>, { batch, ids }: DecisionTarget): string {
-  return batch === null ? addressOf(frame, 'writebacks', ids?.[0] ?? '') : addressOf(frame, 'batches', batch)
+  return batch === null
+    ? addressOf(frame, 'writebacks', ...(ids ?? []).slice(0, 1))
+    : addressOf(frame, 'batches', batch)
+}
+
+/** About all sending of the project: what it means, and what is so now. */
+async function confirmSending(
+  { outbox, warehouse, project, frame }: ScreenRequest,
+  decision: ProjectDecision,
+): Promise<Page> {
+  const facts = await readSendingFacts(outbox, warehouse)
+  const isOffered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn }).includes(decision)
+  const { title, consequence } = decisions[decision]
+  const form = html`<form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${hiddenFields({ decision })}
+<div class="actions"><button type="submit" class="primary">${title}</button><a class="button" href="${addressOf(frame, 'writebacks')}">Back</a></div></form>`
+  const content = isOffered
+    ? html`${sentences(sendingSentences(facts, frame), frame)}<p>${consequence ?? ''}</p>${form}`
+    : html`<p>There is nothing to decide any more.</p>${sendingNow(facts, { ...frame, approveOwn: project.approveOwn })}`
+  return { title: isOffered ? `${title} of ${frame.project}` : 'Nothing to decide', section: 'Write-backs', content }
 }
 
 export async function showConfirmation(request: ScreenRequest): Promise<Page | null> {
   const { reads, warehouse, project, frame, all, query, signal } = request
   const decision = query('decision')
-  const target = targetOf(all)
+  const target = isDecision(decision) ? targetOf(all, decision) : null
   if (!isDecision(decision) || target === null) return null
+  if (isAboutProject(decision)) return confirmSending(request, decision)
   const { batch, ids, would } = target
   const filter = await filterOf(reads.reviews, project, decision, target, signal)
   const only = operations.find((operation) => operation === query('only')) ?? null

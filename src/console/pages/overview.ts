@@ -116,7 +116,7 @@ function pauseSentences({ paused, held, failures }: OverviewData, { now }: Proje
   if (held !== null)
     found.push({
       kind: 'act',
-      text: html`No write-back is sent since ${held.since}: ${foreignText(held.why)}. Run <code>deskmirror writeback resume --restored</code>.`,
+      text: html`No write-back is sent since ${held.since}: ${foreignText(held.why)}. Run <code>deskmirror writeback resume ${held.resumeBy}</code>.`,
     })
   for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'pass').slice(0, 3))
     found.push({

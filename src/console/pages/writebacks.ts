@@ -1,4 +1,5 @@
 /** Write-backs: the batches, newest first, or all rows with one status; and rows that have not left, of which some can be picked. */
+import { readSendingFacts } from '../../app/batches.ts'
 import { hasRole } from '../../config/people.ts'
 import type { Cell } from '../../document/table.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
@@ -16,6 +17,7 @@ import type {
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
+import { sendingNow } from '../batch-state.ts'
 import { addressOf, type Choice, choices, linkTo, older, section, table } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
@@ -30,8 +32,11 @@ export async function showWritebacks(request: ScreenRequest): Promise<Page> {
   const address = addressOf(frame, 'writebacks')
   const all = { label: 'Batches', to: address, isChosen: status === null }
   const tabs = choices('Status', [all, ...statusChoices(await outbox.countByStatus({}), status, address)])
-  const shown = status === null ? await batches(request) : await rowsWith(status, request)
-  return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${shown}` }
+  if (status !== null)
+    return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${await rowsWith(status, request)}` }
+  const facts = await readSendingFacts(outbox, request.warehouse)
+  const sending = sendingNow(facts, { ...frame, approveOwn: request.project.approveOwn })
+  return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${sending}${await batches(request)}` }
 }
 
 export function statusNamed(text: string | null): WritebackStatus | null {

@@ -1,7 +1,7 @@
 /** Decisions: a form that is posted, checked against role and state, made, written to the audit log, and answered by a page. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Viewer } from '../../config/people.ts'
-import { decisions, isDecision } from '../../outbox/core/decisions.ts'
+import { decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
 import type { DecisionName, NewAuditEvent } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
@@ -74,10 +74,10 @@ function refusalOf(error: unknown): UserError {
 function readForm(request: FastifyRequest, project: ConsoleProject, viewer: Viewer): Asked | null {
   const values = valuesOf(request.body)
   const [decision = null] = values('decision')
-  const target = targetOf(values)
+  const target = isDecision(decision) ? targetOf(values, decision) : null
   if (!isDecision(decision) || target === null) return null
   const isWholeBatch = target.batch !== null && target.ids === null && target.would === null
-  if (decisions[decision].isAboutBatch && !isWholeBatch) return null
+  if (decisions[decision].about === 'batch' && !isWholeBatch) return null
   const [digest = null] = values('digest')
   // The beginning of a digest is for people who write it down; a page gives the whole one.
   if (digest !== null && !/^[0-9a-f]{64}$/.test(digest)) return null
@@ -90,6 +90,11 @@ type Refusal = readonly [status: 400 | 403 | 409, why: string]
 /** By what it is about as it is now, not as the form says. */
 async function findRefusal({ reads }: Site, asked: Asked): Promise<Refusal | null> {
   const { project, viewer, decision, batch, ids, digest, typed } = asked
+  const needed = isAboutProject(decision)
+    ? missingRole(viewer, decision, { createdBy: null, statuses: [], isByIds: false })
+    : null
+  if (needed !== null) return [403, `This needs the role ${needed}.`]
+  if (isAboutProject(decision)) return null
   const warehouse = await reads.warehouse()
   const filter = { ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { ids }) }
   const { entries, batch: known } = await readSelection(warehouse, project, filter, {
@@ -128,7 +133,8 @@ function auditOf(asked: Asked, isMade: boolean, count: number): NewAuditEvent {
     ...(isMade ? [] : ['refused: the selection had changed']),
   ]
   return {
-    ...{ project: project.projectId, person: viewer.name, role: viewer.role, count },
+    ...{ project: project.projectId, person: viewer.name, role: viewer.role },
+    count: isAboutProject(decision) ? null : count,
     action: decisions[decision].audited,
     subject: [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' '),
     detail: parts.length === 0 ? null : parts.join(' · '),

@@ -1,6 +1,7 @@
 /** Live numbers as server-sent events: texts by name, read once for all who listen to a project. */
 
 import type { ServerResponse } from 'node:http'
+import { readSendingFacts } from '../../app/batches.ts'
 import type { Warehouse } from '../../app/open.ts'
 import { readPace } from '../../app/outbox.ts'
 import type { BatchSummary } from '../../outbox/outbox.ts'
@@ -99,8 +100,10 @@ async function readBatches(warehouse: Warehouse, project: ConsoleProject): Promi
   const listed = await outbox.listBatches(listedBatches)
   const moving = listed.filter(({ state }) => state !== 'done').slice(0, watchedBatches)
   const pace = await readPace(warehouse, project)
+  const sending = await readSendingFacts(outbox, warehouse)
   const read = async (batch: BatchSummary) => ({
     batch,
+    sending,
     estimate: await estimateBatch(outbox, pace, batch),
     undoUntil: await readUndoUntil(outbox, warehouse, batch),
   })

@@ -1,6 +1,7 @@
 /** The state of whole projects: pauses, lost request budgets, write-backs to send. */
 import { sql } from 'kysely'
 import type { DatabaseSchema } from '../../../schema/tables.ts'
+import { readSendingStop } from '../../outbox/sql/sending.ts'
 import { readSends } from '../../outbox/sql/sends.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
@@ -59,14 +60,15 @@ export async function countWithoutProject(db: Db): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Whether the project is paused, whether sending is held, and when its request budget was last lost. */
+/** Whether the project is paused, whether sending is held, or stopped by a person (`resumeBy`: what goes on), and when its request budget was last lost. */
 export async function readProjectIncidents(db: Db, project: ProjectId, now: EpochMs) {
   const row = await readProject(db, project)
   const until = row?.paused_until ?? 0
   const lostAt = row?.budget_lost_at ?? null
+  const [stop, { held }] = [await readSendingStop({ db, project }), await readSends({ db, project })]
   return {
     paused: until > now ? { until: toTimestamp(until), why: row?.paused_why ?? '' } : null,
-    held: (await readSends({ db, project })).held,
+    held: held !== null ? { ...held, resumeBy: '--restored' } : stop && { ...stop, resumeBy: '--all' },
     lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
   }
 }

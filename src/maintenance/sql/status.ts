@@ -176,7 +176,8 @@ export type StatusReport = {
   /** The worker sends nothing for this project until then because the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
   /** No write-back is sent because the warehouse went back in time, until a person has said how to go on. */
-  readonly held: { readonly since: string; readonly why: string } | null
+  /** `resumeBy`: the option of `writeback resume` that goes on. */
+  readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]
   readonly facts: FactsWaiting
   /** What the audits of the last 30 days show, by stream. */

@@ -13,12 +13,15 @@ type BatchFacts = Pick<BatchReport, 'approval' | 'revertible'> & {
   readonly isStopped: boolean
   readonly undoUntil: string | null
 }
+/** Of all sending of the project. */
+export type SendingFacts = { readonly isStopped: boolean; readonly isCircuitOpen: boolean }
 type WritebackFacts = Pick<NamedEntry, 'stoppedBy'> & { readonly undoUntil: string | null }
 
 type DecisionRecord = {
-  /** Of the state machine; null if it queues new write-backs instead. */
+  /** Of the state machine; null if it changes no row itself. */
   readonly event: OutboxEvent | null
-  readonly isAboutBatch: boolean
+  /** Write-backs that are picked, a whole batch, or all sending of the project. */
+  readonly about: 'writebacks' | 'batch' | 'project'
   /** The statuses of the rows that it changes, and the one that these get. */
   readonly from: readonly WritebackStatus[]
   readonly to: WritebackStatus
@@ -28,6 +31,7 @@ type DecisionRecord = {
   readonly unexpectedlyLeft?: WritebackStatus
   /** As it is now; without a rule, it is not offered. */
   readonly isOfferedForBatch?: (facts: BatchFacts) => boolean
+  readonly isOfferedForSending?: (facts: SendingFacts) => boolean
   /** Beside its status. */
   readonly isOfferedForWriteback?: (facts: WritebackFacts) => boolean
   /** What customers see, or what stops it, needs an approver. Failures and uncertain outcomes are an operator's work. */
@@ -50,6 +54,8 @@ type DecisionRecord = {
   readonly logged: string
   /** Stored in the audit log. */
   readonly audited: string
+  /** What follows, on the page before it. */
+  readonly consequence?: string
   /** How a command selects rows. */
   readonly selection?: string
 }
@@ -58,7 +64,7 @@ type DecisionRecord = {
 const table = {
   undo: {
     event: 'approval_undone',
-    isAboutBatch: false,
+    about: 'writebacks',
     from: ['queued'],
     to: 'draft',
     unexpectedlyLeft: 'queued',
@@ -76,7 +82,7 @@ const table = {
   },
   stop: {
     event: 'stopped',
-    isAboutBatch: true,
+    about: 'batch',
     from: ['queued'],
     to: 'draft',
     isOfferedForBatch: ({ counts, isStopped }) => has(counts, 'queued') && !isStopped,
@@ -91,7 +97,7 @@ const table = {
   },
   approve: {
     event: 'approved',
-    isAboutBatch: false,
+    about: 'writebacks',
     from: ['draft'],
     to: 'queued',
     unexpectedlyLeft: 'draft',
@@ -109,7 +115,7 @@ const table = {
   },
   resume: {
     event: 'resumed',
-    isAboutBatch: true,
+    about: 'batch',
     from: ['draft', 'queued'],
     to: 'queued',
     isOfferedForBatch: ({ counts, isStopped }) => isStopped && has(counts, 'draft'),
@@ -124,7 +130,7 @@ const table = {
   },
   cancel: {
     event: 'cancelled',
-    isAboutBatch: false,
+    about: 'writebacks',
     from: ['draft', 'queued'],
     to: 'cancelled',
     unexpectedlyLeft: 'sending',
@@ -141,7 +147,7 @@ const table = {
   },
   retry: {
     event: 'retried',
-    isAboutBatch: false,
+    about: 'writebacks',
     from: ['failed', 'conflict', 'cancelled', 'expired'],
     to: 'queued',
     // A person looks at a conflict first, and brings back by itself what was withheld.
@@ -160,7 +166,7 @@ const table = {
   },
   arrived: {
     event: 'arrived',
-    isAboutBatch: false,
+    about: 'writebacks',
     from: ['uncertain'],
     to: 'succeeded',
     role: 'operator',
@@ -175,7 +181,7 @@ const table = {
   },
   lost: {
     event: 'lost',
-    isAboutBatch: false,
+    about: 'writebacks',
     from: ['uncertain'],
     to: 'failed',
     role: 'operator',
@@ -189,7 +195,7 @@ const table = {
   },
   revert: {
     event: null,
-    isAboutBatch: true,
+    about: 'batch',
     from: ['queued'],
     to: 'draft',
     isOfferedForBatch: ({ counts, revertible }) => revertible > 0 && !has(counts, 'queued', 'sending'),
@@ -201,22 +207,78 @@ const table = {
     logged: 'taken back',
     audited: 'taken_back',
   },
+  stop_all: {
+    event: null,
+    about: 'project',
+    from: ['queued'],
+    to: 'queued',
+    isOfferedForSending: ({ isStopped }) => !isStopped,
+    role: 'approver',
+    taken: 'confirmed',
+    label: 'Stop all sending…',
+    title: 'Stop all sending',
+    made: 'stays queued',
+    logged: 'stopped',
+    audited: 'stopped_all_sending',
+    consequence:
+      'Nothing of any batch leaves until a person goes on. What is in flight cannot be called back; its outcome is found as always.',
+  },
+  resume_all: {
+    event: null,
+    about: 'project',
+    from: ['queued'],
+    to: 'queued',
+    isOfferedForSending: ({ isStopped }) => isStopped,
+    role: 'approver',
+    taken: 'confirmed',
+    isUsual: true,
+    label: 'Go on sending…',
+    title: 'Go on sending',
+    made: 'is sent',
+    logged: 'resumed',
+    audited: 'resumed_all_sending',
+    consequence: 'What is queued is sent, at once. Batches that were stopped by themselves stay so.',
+  },
+  close_circuit: {
+    event: null,
+    about: 'project',
+    from: ['queued'],
+    to: 'queued',
+    isOfferedForSending: ({ isCircuitOpen }) => isCircuitOpen,
+    role: 'approver',
+    taken: 'confirmed',
+    isUsual: true,
+    label: 'Send despite failures…',
+    title: 'Send despite the failures',
+    made: 'is sent',
+    logged: 'circuit breaker closed',
+    audited: 'closed_circuit_breaker',
+    consequence:
+      'The circuit breaker is closed: replies and notes are sent at once. It opens again if the next ones fail in a row, too.',
+  },
 } as const satisfies Readonly<Record<string, DecisionRecord>>
 
 export type DecisionName = keyof typeof table
 type NameOf<Condition> = { [D in DecisionName]: (typeof table)[D] extends Condition ? D : never }[DecisionName]
 
 /** The events that people cause for selected write-backs, and for a whole batch. */
-export type OutboxDecision = (typeof table)[NameOf<{ isAboutBatch: false }>]['event']
-export type BatchDecision = (typeof table)[NameOf<{ isAboutBatch: true; event: string }>]['event']
+export type OutboxDecision = (typeof table)[NameOf<{ about: 'writebacks' }>]['event']
+export type BatchDecision = (typeof table)[NameOf<{ about: 'batch'; event: string }>]['event']
+
+/** About all sending of a project. */
+export type ProjectDecision = NameOf<{ about: 'project' }>
 
 export const decisions: {
-  readonly [D in DecisionName]: DecisionRecord & Pick<(typeof table)[D], 'event' | 'isAboutBatch'>
+  readonly [D in DecisionName]: DecisionRecord & Pick<(typeof table)[D], 'event' | 'about'>
 } = table
 export const decisionNames = Object.keys(table) as readonly DecisionName[]
 
 export function isDecision(name: string | null): name is DecisionName {
   return decisionNames.some((known) => known === name)
+}
+
+export function isAboutProject(name: DecisionName): name is ProjectDecision {
+  return decisions[name].about === 'project'
 }
 
 export function decisionOf(event: OutboxDecision | BatchDecision): DecisionRecord {

@@ -38,7 +38,11 @@ export async function push(
   if (fatalFailure !== null) return { fatalFailure }
   const queue = await outbox.countByStatus({})
   const stopped = await outbox.listStoppedBatches(maxStopped)
+  const stop = await outbox.readSendingStop()
   const notices = [
+    ...(stop === null
+      ? []
+      : [`all sending was stopped by ${stop.by}; go on with \`${hint('writeback resume --all')}\``]),
     ...circuitNotices(circuits, hint),
     ...missingScopeNotices(denied),
     ...withoutProjectNotices(await countWithoutProject()),

@@ -12,7 +12,14 @@ import type { Rest } from '../core/batches.ts'
 import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/outbox-entry.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { followDecisions } from './batch-decisions.ts'
-import { decodeEvidence, hasOpenDecision, inStoppedBatchSql, type OutboxRow, operationSql } from './row.ts'
+import {
+  decodeEvidence,
+  hasOpenDecision,
+  inStoppedBatchSql,
+  type OutboxRow,
+  operationSql,
+  sendingStoppedSql,
+} from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000
@@ -78,7 +85,7 @@ export async function findClaimable(
   const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
     select id, lane, operation, status, batch_id as "batchId", seq from writebacks
     where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)} and ${claimable}
-      and not (status = 'queued' and ${inStoppedBatchSql})
+      and not (status = 'queued' and (${sendingStoppedSql(context.project)} or ${inStoppedBatchSql}))
     order by ${order} limit ${count}) as found`
   // Written so that the few sent ones are found by their status, and the many queued ones read in order of `seq`.
   const [sending, queued] = [find(sql`status = 'sending'`, sql`+seq`), find(sql`status <> 'sending'`, sql`seq`)]
@@ -94,7 +101,7 @@ export async function hasPending(context: ProjectDb, filter: ClaimFilter = {}): 
   if (await hasOpenDecision(context)) return true
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
-      and not (status = 'queued' and ${inStoppedBatchSql})
+      and not (status = 'queued' and (${sendingStoppedSql(project)} or ${inStoppedBatchSql}))
       and ${claimFilterSql(filter)} and ${firstInLaneSql} limit 1`.execute(db)
   return rows.length > 0
 }

@@ -30,6 +30,7 @@ import {
   operationSql,
   outboxColumns,
   readShownIds,
+  sendingStoppedSql,
   toWriteback,
 } from './row.ts'
 import { countSend } from './sends.ts'
@@ -54,7 +55,7 @@ export async function claim(context: ProjectDb, id: string, now: EpochMs): Promi
     const { rows } = await sql<OutboxRow>`
       select status, ${outboxColumns} from writebacks
       where project_id = ${project} and id = ${id} and ${claimable}
-        and not (status = 'queued' and (${coveredByCancelSql} or ${inStoppedBatchSql})) ${forUpdate(kind)}`.execute(
+        and not (status = 'queued' and (${coveredByCancelSql} or ${inStoppedBatchSql} or ${sendingStoppedSql(project)})) ${forUpdate(kind)}`.execute(
       trx.db,
     )
     const row = rows[0]
@@ -96,7 +97,9 @@ export function markSending(
         lease_until = ${typed('integer', now + leaseMs)}, due_at = ${typed('integer', dueAt)}
       where project_id = ${project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
         and owner = ${currentOwner()} and attempts = ${writeback.attempts} and ${nextInLaneSql}
-        and not ${coveredByCancelSql} and not ${inStoppedBatchSql}`.execute(trx.db)
+        and not ${coveredByCancelSql} and not ${inStoppedBatchSql} and not ${sendingStoppedSql(project)}`.execute(
+      trx.db,
+    )
     if (numAffectedRows === 1n) await countSend(trx)
     return numAffectedRows === 1n
   })
@@ -222,13 +225,15 @@ export async function recordMessageId(
 /** Enough to find a streak when several imports are sent in parallel. */
 const outcomesConsidered = 60
 
-/** The last settled replies and notes, newest first, for the circuit breaker. */
-export async function listRecentOutcomes({ db, kind, project }: ProjectDb): Promise<SendOutcome[]> {
+/** The last settled replies and notes since a person closed the circuit breaker, newest first. */
+export async function listRecentOutcomes(context: ProjectDb): Promise<SendOutcome[]> {
+  const { db, kind, project } = context
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`
     select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence from writebacks
     where project_id = ${project} and ${isSend} and status in ('succeeded','failed','uncertain')
-      and finished_at is not null
+      and finished_at is not null and finished_at > coalesce(
+        (select circuit_closed_at from sync_projects where sync_projects.project_id = ${project}), ${toTimeValue(context, 0)})
     order by finished_at desc, seq desc limit ${sql.lit(outcomesConsidered)}`.execute(db)
   return rows.map(({ evidence, ...outcome }) => {
     const { sender } = decodeEvidence(kind, evidence)

@@ -45,6 +45,7 @@ import {
 import { readLanes } from './revert-source.ts'
 import { nameEntries, readFacts, readTargets } from './review-facts.ts'
 import { listBatch, listChecked, readAhead, readChecks, storeChecks } from './review-rows.ts'
+import { decideSending, readSendingStop } from './sending.ts'
 import { findVisitorConversations } from './visitor-matches.ts'
 
 export type Outbox = ReturnType<typeof createOutbox>
@@ -52,7 +53,7 @@ export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'list
 
 export function createOutbox(context: ProjectDb) {
   // Enqueued rows may come from a stream that can be read only once, and people repeat their own decisions.
-  const once = ofProject(context, { enqueue, decide, readLanes, markSending })
+  const once = ofProject(context, { enqueue, decide, decideSending, readLanes, markSending })
   // Lost claims are found again when their lease expires.
   const repeated = ofProject(context, {
     ...{ readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },
@@ -63,7 +64,7 @@ export function createOutbox(context: ProjectDb) {
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
-    ...{ findConversation, findVisitorConversations, listColumnMaps },
+    ...{ findConversation, findVisitorConversations, listColumnMaps, readSendingStop },
   })
   const outbox = retryAllMethods(context.retry, repeated)
   return {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { shownColumns, snapshotSql, type TargetKind, targetKinds } from '../../../schema/operation-specs.ts'
 import { type Json, stringifyJson } from '../../values/json.ts'
+import type { ProjectId } from '../../values/project.ts'
 import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -199,6 +200,12 @@ export const coveredByCancelSql = sql`exists (select 1 from writeback_cancellati
 /** The row in `writebacks` belongs to a stopped batch. */
 export const inStoppedBatchSql = sql`exists (select 1 from writeback_batches stopped
   where stopped.project_id = writebacks.project_id and stopped.id = writebacks.batch_id and stopped.stopped_at is not null)`
+
+/** Whether a person has stopped all sending of the project. */
+export function sendingStoppedSql(project: ProjectId): RawBuilder<unknown> {
+  return sql`exists (select 1 from sync_projects
+    where sync_projects.project_id = ${project} and sending_stopped_at is not null)`
+}
 
 /** A draft that was queued when its batch was stopped, and goes on with it. */
 export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`

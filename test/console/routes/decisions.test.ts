@@ -325,3 +325,24 @@ describe('the page before a decision', () => {
     expect(text).toMatch(/only if no visitor wrote after 17[\s\S]*not after[\s\S]*2030-01-01/)
   })
 })
+
+test('all sending is stopped and goes on by an approver, whose name the audit log has', async () => {
+  expect(await page('/writebacks', 'olga')).not.toContain('Stop all sending')
+  expect((await decide('olga', { decision: 'stop_all' })).status).toBe(403)
+  const batch = await draftBatch(1)
+  await (await confirm('ann', `decision=approve&batch=${batch}`)).send()
+  const stop = await confirm('ann', 'decision=stop_all')
+  expect(stop.text).toContain('Nothing of any batch leaves until a person goes on')
+  const stopped = await stop.send()
+  expect([stopped.status, stopped.headers.location]).toEqual([303, '/console/p/main/writebacks'])
+  const again = await decide('ann', { decision: 'stop_all' })
+  expect([again.status, again.text.includes('Go on sending…')]).toEqual([409, true])
+  for (const path of ['/writebacks', `/batches/${batch}`])
+    expect(await page(path)).toMatch(/All sending was stopped<\/b>.*by <bdi>ann/)
+  expect((await (await confirm('ann', 'decision=resume_all')).send()).status).toBe(303)
+  expect(await page('/confirm?decision=close_circuit')).toContain('nothing to decide')
+  expect(await lastEvents(2)).toEqual([
+    ['ann', 'resumed_all_sending', '', null],
+    ['ann', 'stopped_all_sending', '', null],
+  ])
+})
