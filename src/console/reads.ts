@@ -37,52 +37,42 @@ const overviewHoldsMs: Ms = 1000
 const minuteMs: Ms = 60_000
 
 type PeriodRequest = { readonly project: ConsoleProject; readonly name: PeriodTableName; readonly period: PeriodFilter }
-type RangeRequest = { readonly project: ConsoleProject; readonly range: DateRange }
+type RangeRequest<Range = DateRange> = { readonly project: ConsoleProject; readonly range: Range }
 
 export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   // A second reader, so that no page waits behind a count of all rows.
   const [brief, long] = [openOnDemand(address, 'brief'), openOnDemand(address, 'long')]
   const longDb = async ({ projectId }: ConsoleProject) => (await long.warehouse()).projectDb(projectId)
-  const counts = rememberResults({
-    ...{ maxAgeMs: countsHoldMs, now },
-    read: async (project: ConsoleProject) => {
-      const db = await longDb(project)
-      const counted = new Map<StreamName, number>()
-      for (const stream of project.streams) counted.set(stream, await countStreamRows(db, stream))
-      return counted
-    },
+  const remember = <Input, T>(maxAgeMs: Ms, read: (input: Input) => Promise<T>) =>
+    rememberResults({ maxAgeMs, now, read })
+  const counts = remember(countsHoldMs, async (project: ConsoleProject) => {
+    const db = await longDb(project)
+    const counted = new Map<StreamName, number>()
+    for (const stream of project.streams) counted.set(stream, await countStreamRows(db, stream))
+    return counted
   })
   /** `numbers` null: no facts have been derived yet. */
-  const weeks = rememberResults({
-    ...{ maxAgeMs: daysHoldMs, now },
-    read: async (project: ConsoleProject) => {
-      const data = await readWeekData(await longDb(project), now())
-      return { numbers: data && buildWeek(data) }
-    },
+  const weeks = remember(daysHoldMs, async (project: ConsoleProject) => {
+    const data = await readWeekData(await longDb(project), now())
+    return { numbers: data && buildWeek(data) }
   })
-  const periodTables = rememberResults({
-    ...{ maxAgeMs: countsHoldMs, now },
-    read: async ({ project, name, period }: PeriodRequest) => readPeriodTable(await longDb(project), name, period),
-  })
-  const agentNames = rememberResults({
-    ...{ maxAgeMs: daysHoldMs, now },
-    read: async ({ project, range }: RangeRequest) => readAgentNames(await longDb(project), range),
-  })
+  const periodTables = remember(countsHoldMs, async ({ project, name, period }: PeriodRequest) =>
+    readPeriodTable(await longDb(project), name, period),
+  )
+  const agentNames = remember(daysHoldMs, async ({ project, range }: RangeRequest) =>
+    readAgentNames(await longDb(project), range),
+  )
   /** `report` null: no facts have been derived yet. */
-  const reports = rememberResults({
-    ...{ maxAgeMs: countsHoldMs, now },
-    read: async ({ project, range }: { project: ConsoleProject; range: Partial<DateRange> }) => {
-      const { db, kind } = await longDb(project)
-      const choose = (...days: [string, string]) => chooseReportPeriod(range, ...days)
-      const data = await readReportData(db, kind, project.projectId, now(), choose)
-      return { report: data && buildReport(project.name, data, now()) }
-    },
+  const reports = remember(countsHoldMs, async ({ project, range }: RangeRequest<Partial<DateRange>>) => {
+    const { db, kind } = await longDb(project)
+    const choose = (...days: [string, string]) => chooseReportPeriod(range, ...days)
+    const data = await readReportData(db, kind, project.projectId, now(), choose)
+    return { report: data && buildReport(project.name, data, now()) }
   })
-  const lists = rememberResults({
-    ...{ maxAgeMs: countsHoldMs, now },
-    read: async ({ project, filter, offset }: { project: ConsoleProject; filter: FactFilter; offset: number }) =>
-      readCountedConversations(await longDb(project), filter, offset),
-  })
+  type ListRequest = { readonly project: ConsoleProject; readonly filter: FactFilter; readonly offset: number }
+  const lists = remember(countsHoldMs, async ({ project, filter, offset }: ListRequest) =>
+    readCountedConversations(await longDb(project), filter, offset),
+  )
   const keyOf = ({ projectId }: ConsoleProject, ...parts: readonly unknown[]) => JSON.stringify([projectId, ...parts])
   const tableOf = (project: ConsoleProject, name: PeriodTableName, { from, to, agent }: PeriodFilter) => {
     const period = { from, to, agent }
@@ -103,15 +93,12 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     }))
     return { streams, workers }
   }
-  const overviews = rememberResults({
-    ...{ maxAgeMs: overviewHoldsMs, now },
-    read: async (project: ConsoleProject) => {
-      const rows = await readStreamRows(project)
-      const db = (await brief.warehouse()).projectDb(project.projectId)
-      const to = now()
-      const budget = { limit: limitOf(project), ...(await readBudget(db, to - 60 * minuteMs, to, minuteMs)) }
-      return { ...(await readOverview(db, to)), ...rows, budget }
-    },
+  const overviews = remember(overviewHoldsMs, async (project: ConsoleProject) => {
+    const rows = await readStreamRows(project)
+    const db = (await brief.warehouse()).projectDb(project.projectId)
+    const to = now()
+    const budget = { limit: limitOf(project), ...(await readBudget(db, to - 60 * minuteMs, to, minuteMs)) }
+    return { ...(await readOverview(db, to)), ...rows, budget }
   })
   return {
     warehouse: brief.warehouse,

@@ -163,7 +163,7 @@ function roundDurations(most: Seconds): Seconds[] {
 function axes(chart: TimeChart, { x, y, yTicks, top }: Scales): Html[] {
   const { from, to, stepMs, formatTime, series } = chart
   const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
-  const beyond = chart.kind === 'lines' && most > top ? `▲ beyond the axis, up to ${formatValue(chart, most)}` : ''
+  const beyond = html`<text class="middle" x="${(plot.left + plot.right) / 2}" y="12">▲ beyond the axis, up to ${formatValue(chart, most)}</text>`
   const xTicks = chart.labels ?? scaleUtc([from, to], [plot.left, plot.right]).ticks(6).map(Number)
   // A label stands below the middle of its bar, and one that would be cut off is left out.
   const labelAt = (at: EpochMs) => x(at + stepMs / 2)
@@ -172,7 +172,7 @@ function axes(chart: TimeChart, { x, y, yTicks, top }: Scales): Html[] {
       (value) =>
         html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end" x="${plot.left - 6}" y="${round(y(value) + 4)}">${formatValue(chart, value)}</text>`,
     ),
-    html`<text x="4" y="12">${chart.unit ?? 'duration'}</text><text class="middle" x="${(plot.left + plot.right) / 2}" y="12">${beyond}</text><text x="4" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
+    html`<text x="4" y="12">${chart.unit ?? 'duration'}</text>${chart.kind === 'lines' && most > top ? beyond : nothing}<text x="4" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
     ...xTicks
       .filter((at) => labelAt(at) < plot.right - 12 && (chart.labels !== undefined || labelAt(at) > plot.left + 16))
       .map(

@@ -8,7 +8,7 @@ import { liveTexts, overviewSentences } from '../../src/console/pages/overview.t
 import { weekSection } from '../../src/console/pages/week.ts'
 import type { OverviewData, StreamRow, WeekData } from '../../src/console/reads.ts'
 import { hideMessages } from '../../src/console/screen.ts'
-import { exactText, formatTime, markedText, spanText } from '../../src/console/text.ts'
+import { ageText, exactText, formatTime, markedText, spanText } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
 import { type Html, html } from '../../src/values/html.ts'
@@ -237,9 +237,11 @@ test('words are marked around escaped pieces', () => {
   expect(markedText('Cafés 返金して', ['cafe', '返']).html).toBe('<bdi><mark>Cafés</mark> <mark>返金して</mark></bdi>')
 })
 
-test('times are in the time zone of the project, ages are not rounded down', () => {
+test('times are in the time zone of the project, ages have one unit up to a day, and no time is rounded down', () => {
   expect(formatTime(now, 'Europe/Berlin')).toBe('2026-06-01 14:00')
-  expect([59_000, 61_000, 7_300_000, 200_000_000].map(spanText)).toEqual(['59 s', '1 min 1 s', '2 h 2 min', '2 d 8 h'])
+  const times = [59_000, 91_000, 3_590_000, 13_000_000, 200_000_000]
+  expect(times.map(spanText)).toEqual(['59 s', '1 min 31 s', '59 min 50 s', '3 h 37 min', '2 d 8 h'])
+  expect(times.map(ageText)).toEqual(['59 s', '2 min', '1 h', '4 h', '2 d 8 h'])
 })
 
 test('bars stack from zero, lines have gaps, and the table has the numbers', () => {
@@ -279,6 +281,21 @@ test('an axis of durations has round times, and the numbers are exact', () => {
   expect(ticks(100)).toEqual(['0 s', '30 s', '1 min', '1 min 30 s', '2 min'])
   expect(ticks(900_000)).toEqual(['0 s', '3 d', '6 d', '9 d', '12 d'])
   expect(textOf({ html: chart(6600) })).toMatch(/ 01 h 50 min 60000 \(so far\)1 min$/)
+})
+
+test('a duration far beyond the others does not flatten them: it is marked at the edge, with its length', () => {
+  const days = Array.from({ length: 20 }, (_, n) => n)
+  const chart = (last: number) =>
+    timeChart({
+      ...{ id: 'c', title: 'T', kind: 'lines', from: 0, to: 20_000, stepMs: 1000, times: days.map((n) => n * 1000) },
+      series: [{ name: 'median', style: 'first', values: days.map((n) => (n === 19 ? last : 3600 + n)) }],
+      ...{ formatTime: (at: number) => `${at}`, unit: null, timeUnit: 'day' },
+    }).html
+  const far = chart(86_400)
+  expect(far).toMatch(/<path class="dot first" d="[^"]*"><title>19000 · median 1 d<\/title>/)
+  expect(far).toContain('▲ beyond the axis, up to 1 d<')
+  expect(far.match(/<text class="end" x="46"[^>]*>[^<]*</g)?.at(-1)).toContain('>1 h 30 min<')
+  expect(chart(7200)).not.toMatch(/beyond|<path class="dot/)
 })
 
 test('what customers said, and who they are, is left out of whatever is hidden', () => {

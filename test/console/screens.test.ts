@@ -24,6 +24,8 @@ test('hostile texts are shown as texts in every field, and every look of every s
     await page.setViewportSize({ width: 1280, height: 800 })
     await page.emulateMedia({ colorScheme: 'light' })
     await page.go(path)
+    // What is being counted is loaded again after a second.
+    await page.locator('[data-counting]').waitFor({ state: 'detached' })
     expect(await page.locator('main img, main script, main iframe, main svg[onload], main b > i').count(), path).toBe(0)
     await check(path, 'light')
     await page.emulateMedia({ colorScheme: 'dark' })

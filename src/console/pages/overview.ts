@@ -92,37 +92,33 @@ function countText(count: number): string {
 function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
   const { draft = 0, uncertain = 0 } = data.writebacks
   const address = addressOf(frame, 'writebacks')
-  const drafts: Sentence = {
-    kind: 'act',
-    text: html`<b>${number('drafts', data, frame)}</b> ${noun(draft, 'write-back')} ${draft === 1 ? 'waits' : 'wait'} for approval.`,
-    link: { to: address, label: 'Review' },
+  const found: Sentence[] = []
+  if (draft > 0) {
+    const text = html`<b>${number('drafts', data, frame)}</b> ${noun(draft, 'write-back')} ${draft === 1 ? 'waits' : 'wait'} for approval.`
+    found.push({ kind: 'act', text, link: { to: address, label: 'Review' } })
   }
-  const held = html`${number('held', data, frame)} ${noun(data.heldLanes, 'conversation')} ${data.heldLanes === 1 ? 'waits' : 'wait'}`
-  const decide: Sentence = {
-    kind: 'act',
-    text: html`<b>${number('uncertain', data, frame)}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, ${held}.`,
-    link: { to: withQuery(address, { status: 'uncertain' }), label: 'Decide' },
+  if (uncertain > 0) {
+    const held = html`${number('held', data, frame)} ${noun(data.heldLanes, 'conversation')} ${data.heldLanes === 1 ? 'waits' : 'wait'}`
+    const text = html`<b>${number('uncertain', data, frame)}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, ${held}.`
+    found.push({ kind: 'act', text, link: { to: withQuery(address, { status: 'uncertain' }), label: 'Decide' } })
   }
-  return [...(draft > 0 ? [drafts] : []), ...(uncertain > 0 ? [decide] : [])]
+  return found
 }
 
 function pauseSentences({ paused, held, failures }: OverviewData, { now }: ProjectFrame): Sentence[] {
   const found: Sentence[] = []
-  if (paused !== null)
-    found.push({
-      kind: 'act',
-      text: html`The service denies the key, so nothing is read or sent for another <b>${spanText(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`,
-    })
-  if (held !== null)
-    found.push({
-      kind: 'act',
-      text: html`No write-back is sent since ${held.since}: ${foreignText(held.why)}. Run <code>deskmirror writeback resume ${held.resumeBy}</code>.`,
-    })
-  for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'pass').slice(0, 3))
-    found.push({
-      kind: 'wrong',
-      text: html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - since)}: ${foreignText(reason)}`,
-    })
+  if (paused !== null) {
+    const text = html`The service denies the key, so nothing is read or sent for another <b>${spanText(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`
+    found.push({ kind: 'act', text })
+  }
+  if (held !== null) {
+    const text = html`No write-back is sent since ${held.since}: ${foreignText(held.why)}. Run <code>deskmirror writeback resume ${held.resumeBy}</code>.`
+    found.push({ kind: 'act', text })
+  }
+  for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'pass').slice(0, 3)) {
+    const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - since)}: ${foreignText(reason)}`
+    found.push({ kind: 'wrong', text })
+  }
   return found
 }
 

@@ -20,6 +20,7 @@ import { type Draft, type DraftProblem, draftKinds, draftsTitle, whyNoDraft } fr
 import type { ConsoleProject } from '../project.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import { formatTime } from '../text.ts'
+import { asDrafts } from './import.ts'
 import { type Site, valuesOf } from './site.ts'
 
 /** `key`: of the form, and the ref of what it queues, so that a form that is sent twice queues it once. */
@@ -129,9 +130,8 @@ async function queueDraft(
     settingsOf(config, project),
     { source, name: null, parse: { format: 'jsonl' } },
     {
-      ...{ now, draft: true, allowDuplicates: draft.allowDuplicates, createdBy: viewer.name, expiresAt: null },
+      ...{ ...asDrafts, now, allowDuplicates: draft.allowDuplicates, createdBy: viewer.name, mistakesPath: null },
       ...{ batchId: `drafts-${day}-${hash('sha256', viewer.name).slice(0, 8)}`, title: draftsTitle(frame), note: null },
-      ...{ mistakesPath: null, onReviews: null, onReview: async () => {}, onProgress: () => {}, notify: () => {} },
       audit: (count, _, batch) => ({
         ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'drafted', count },
         ...{ subject: batch, detail: `${draft.kind} · conversation ${conversation.id}` },

@@ -106,6 +106,12 @@ function nothingWritten(rows: number): string {
   return `no row has a reply or a flag; ${pluralize(rows, 'row')} ${rows === 1 ? 'is' : 'are'} empty`
 }
 
+/** Nothing is sent before it is approved, and nobody watches. */
+export const asDrafts = {
+  ...{ draft: true, expiresAt: null, onReviews: null },
+  ...{ onReview: async () => {}, onProgress: () => {}, notify: () => {} },
+}
+
 /** An error that is no problem of the file is thrown. */
 function toProblem(error: unknown): { problem: string } {
   if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
@@ -127,9 +133,8 @@ async function importDrafts(
     const mistakesPath = join(folder, 'mistakes.csv')
     const sender = senderName === '' ? {} : { senderName }
     const parse = { columns, ...sender, ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}) }
-    const ignored = { onReview: async () => {}, onProgress: () => {}, notify: () => {} }
     const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
-    const common = { ...options, ...texts, ...ignored, mistakesPath, expiresAt: null, draft: true, onReviews: null }
+    const common = { ...options, ...texts, ...asDrafts, mistakesPath }
     const source = () => ({ source: Readable.from([bytes]), name, parse })
     const report = await importWritebacks(config, project, source(), common)
     const hasFile = report.outcome === 'mistaken' && report.mistakesFile !== null
