@@ -10,6 +10,7 @@ import { formatCount, pluralize } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import type { Ms } from '../values/time.ts'
 import { addressOf, type Sentence, section, sentences } from './blocks.ts'
+import { type Check, type Checks, checkKey } from './checks.ts'
 import { offeredForBatch, offeredForSending, type Withheld, withheldForBatch } from './core/permissions.ts'
 import type { ProjectFrame } from './layout.ts'
 import type { ConsoleProject } from './project.ts'
@@ -20,17 +21,26 @@ import { batchWords, countsText, decisionButtons } from './writeback-blocks.ts'
 export type BatchState = Pick<BatchReport, 'batch' | 'estimate'> & {
   readonly undoUntil: string | null
   readonly sending: SendingNow
+  /** With the service; null: none was started. */
+  readonly check: Check | null
 }
 
 /** Whether all sending of the project is stopped, or its circuit breaker open. */
 export type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
+export type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse; readonly checks: Checks }
+
 /** Null: there is no such batch. */
-export async function readBatchReport(outbox: Outbox, warehouse: Warehouse, project: ConsoleProject, id: string) {
+export async function readBatchReport(
+  { outbox, warehouse, checks }: ReadingBatch,
+  project: ConsoleProject,
+  id: string,
+) {
   if ((await outbox.findBatch(id)) === null) return null
   const report = await readBatch(outbox, warehouse, project, id)
   const sending = await readSendingFacts(outbox, warehouse)
-  return { report, sending, undoUntil: await readUndoUntil(outbox, warehouse, report.batch) }
+  const check = checks.find(checkKey(project, id))
+  return { report, sending, check, undoUntil: await readUndoUntil(outbox, warehouse, report.batch) }
 }
 
 export async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchState['batch']) {
@@ -48,14 +58,13 @@ export function offeredNow({ report, undoUntil }: ReadReport, frame: DecidingOn)
 
 /** In place of a decision that does not apply any more: how the batch is, and what can be decided instead. */
 export async function showNow(
-  outbox: Outbox,
-  warehouse: Warehouse,
+  reading: ReadingBatch,
   project: ConsoleProject,
   { id, frame }: { readonly id: string | null; readonly frame: ProjectFrame },
 ): Promise<Html> {
   const deciding = { ...frame, approveOwn: project.approveOwn }
-  if (id === null) return sendingNow(await readSendingFacts(outbox, warehouse), deciding)
-  const found = await readBatchReport(outbox, warehouse, project, id)
+  if (id === null) return sendingNow(await readSendingFacts(reading.outbox, reading.warehouse), deciding)
+  const found = await readBatchReport(reading, project, id)
   if (found === null) return nothing
   const { batch } = found.report
   const content = html`<p>${batchWords[batch.state].word}: ${countsText(batch.counts)}</p>
@@ -80,7 +89,7 @@ export function sendingSentences({ stop, why }: SendingNow, frame: ProjectFrame)
   return found
 }
 
-export function batchSentences({ report, undoUntil, sending }: ReadReport, frame: DecidingOn): Sentence[] {
+export function batchSentences({ report, undoUntil, sending, check }: ReadReport, frame: DecidingOn): Sentence[] {
   const { batch, estimate, revertible } = report
   const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
   const isStopped = batch.stoppedAt !== null
@@ -109,6 +118,13 @@ export function batchSentences({ report, undoUntil, sending }: ReadReport, frame
     add(
       'clock',
       html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be taken back.`,
+    )
+  if (check?.isRunning === true)
+    add('clock', html`It is being checked with the service: ${pluralize(check.rows, 'row')} so far.`)
+  if (check !== null && check.failed !== null)
+    add(
+      'wrong',
+      html`The check with the service ended after ${pluralize(check.rows, 'row')}: ${foreignText(check.failed)}`,
     )
   if (uncertain > 0) {
     const to = withQuery(addressOf(frame, 'batches', batch.id), { status: 'uncertain' })
@@ -160,10 +176,11 @@ export function batchLive({ batch, estimate }: Pick<BatchState, 'batch' | 'estim
   return { settled, progress: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
 }
 
-/** Numbers of rows, by status, and those that have not left. */
-export function batchTexts(counts: StatusCounts): Readonly<Record<string, string>> {
+/** Numbers of rows, by status, and those that have not left. `shown`: what the list of these shows. */
+export function batchTexts(counts: StatusCounts, check: Check | null): Readonly<Record<string, string>> {
   const open = (counts.draft ?? 0) + (counts.queued ?? 0)
-  return Object.fromEntries(Object.entries({ open, ...counts }).map(([name, count]) => [name, formatCount(count)]))
+  const numbers = Object.entries({ open, ...counts }).map(([name, count]) => [name, formatCount(count)])
+  return { ...Object.fromEntries(numbers), shown: `${open} ${check?.rows ?? 0}` }
 }
 
 /** What is said of times that pass, such as `4 min ago`, is at most this old. */
@@ -173,12 +190,24 @@ const saidForMs: Ms = 60_000
  * If this changes, the page says or offers something else: all that its sentences and buttons follow from. The numbers of
  * rows that are queued, in flight or arrived change all the time, and are live texts; that there are any counts here.
  */
-export function batchShape({ batch, estimate, undoUntil, sending }: BatchState, now: number): string {
+export function batchShape({ batch, estimate, undoUntil, sending, check }: BatchState, now: number): string {
   const { queued = 0, sending: inFlight = 0, succeeded = 0, ...counts } = batch.counts
   const { state, stoppedAt, approvedAt } = batch
   const present = [queued, inFlight, succeeded].map((count) => count > 0)
   const { restsUntil, restsBecause, worker } = estimate
   const minute = Math.floor(now / saidForMs)
-  const said = [state, stoppedAt, approvedAt, undoUntil, present, counts, restsUntil, restsBecause, worker, sending]
+  const said = [
+    state,
+    stoppedAt,
+    approvedAt,
+    undoUntil,
+    present,
+    counts,
+    restsUntil,
+    restsBecause,
+    worker,
+    sending,
+    check,
+  ]
   return JSON.stringify([minute, ...said])
 }

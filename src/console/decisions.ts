@@ -3,7 +3,9 @@
 import { decideBatch, decideSending, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
+import { reviewQueuedBatch } from '../app/review.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import type { Logger } from '../log.ts'
 import { changedStatuses, decisions, isAboutProject } from '../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../outbox/core/review.ts'
 import type {
@@ -19,7 +21,9 @@ import type {
 import { withOutboxSnapshot } from '../outbox/sql/outbox.ts'
 import { decodeSegment, escapeName, withQuery } from '../values/address.ts'
 import { addressOf } from './blocks.ts'
+import { type Checks, checkKey } from './checks.ts'
 import type { ConsoleProject } from './project.ts'
+import type { ConsoleReads } from './reads.ts'
 import type { Reviews } from './reviews.ts'
 
 /** What is decided about: a whole batch, rows of it, or write-backs by their ids. */
@@ -119,12 +123,21 @@ type DecisionRequest = DecisionTarget &
 export type MadeDecision = Exclude<Awaited<ReturnType<typeof decide>>, SelectionMismatch>
 
 /** Nothing is decided if what was shown has changed. Throws UserError. */
-export async function decide(config: Config, reviews: Reviews, project: ConsoleProject, request: DecisionRequest) {
+export async function decide(
+  config: Config,
+  { reviews, checks }: Pick<ConsoleReads, 'reviews' | 'checks'>,
+  project: ConsoleProject,
+  { log, ...request }: DecisionRequest & { readonly log: Logger },
+) {
   const settings = settingsOf(config, project)
   const { decision, by, audit, batch } = request
   const { event, about } = decisions[decision]
   if (isAboutProject(decision)) {
     await decideSending(config, settings, decision, { by, audit })
+    return { moved: 1, stayed: [], inFlight: 0, revert: null }
+  }
+  if (decision === 'check') {
+    startCheck({ config, checks, settings, log }, requireName(batch))
     return { moved: 1, stayed: [], inFlight: 0, revert: null }
   }
   if (event === null) {
@@ -140,6 +153,23 @@ export async function decide(config: Config, reviews: Reviews, project: ConsoleP
   if ('outcome' in report) return report
   const { moved, stayed, inFlight } = { stayed: [], inFlight: 0, ...report }
   return { moved, stayed, inFlight, revert: null }
+}
+
+/** As many as the command checks. */
+const rowsChecked = 200
+
+type Checking = {
+  readonly config: Config
+  readonly checks: Checks
+  readonly settings: ProjectConfig
+  readonly log: Logger
+}
+
+function startCheck({ config, checks, settings, log }: Checking, batch: string): void {
+  checks.start(checkKey(settings, batch), (signal, onProgress) => {
+    const check = { limit: rowsChecked, signal, onProgress, onBudget: () => {}, log }
+    return reviewQueuedBatch(config, settings, batch, { now: Date.now(), onReviews: null, check })
+  })
 }
 
 /** What is being sent changes from second to second; to cancel less of it than was shown does no harm. */

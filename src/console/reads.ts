@@ -14,6 +14,7 @@ import { createOutbox } from '../outbox/sql/outbox.ts'
 import { readBudget } from '../service/sql/request-counts.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { readClock } from '../warehouse/dialect.ts'
+import { createChecks } from './checks.ts'
 import { scheduleOf } from './core/stream-state.ts'
 import { type ConsoleProject, limitOf } from './project.ts'
 import { createReviews } from './reviews.ts'
@@ -100,6 +101,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     const budget = { limit: limitOf(project), ...(await readBudget(db, to - 60 * minuteMs, to, minuteMs)) }
     return { ...(await readOverview(db, to)), ...rows, budget }
   })
+  const checks = createChecks()
   return {
     warehouse: brief.warehouse,
     streamRows: async (project: ConsoleProject) => (await readStreamRows(project)).streams,
@@ -120,7 +122,9 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       const { db, kind, projectDb } = await long.warehouse()
       return { outbox: createOutbox(projectDb(project)), at: (await readClock(db, kind))() }
     }, now),
+    checks,
     close: async () => {
+      await checks.close()
       await brief.close()
       await long.close()
     },

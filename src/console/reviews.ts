@@ -7,6 +7,7 @@ import { batchSource, reviewSource } from '../outbox/review/review-rows.ts'
 import { formatCount } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
+import type { Check } from './checks.ts'
 import type { ConsoleProject } from './project.ts'
 
 export type Reviews = ReturnType<typeof createReviews>
@@ -18,9 +19,9 @@ const reviewedRows = 1000
 const reviewHoldsMs: Ms = 20_000
 const reviewWaitsMs: Ms = 1500
 
-/** Of its drafts, which are named by this digest, and its counts: with others it is another review. */
-export function reviewVersion(drafts: SelectionDigest | null, counts: StatusCounts): string {
-  return `${drafts?.digest ?? ''} ${JSON.stringify(counts)}`
+/** Of its drafts, which are named by this digest, its counts, and the last check: with others it is another review. */
+export function reviewVersion(drafts: SelectionDigest | null, counts: StatusCounts, check: Check | null): string {
+  return `${drafts?.digest ?? ''} ${JSON.stringify(counts)} ${check?.isRunning === false ? check.rows : ''}`
 }
 
 type BatchOfProject = { readonly project: ConsoleProject; readonly batch: string }

@@ -53,11 +53,11 @@ type BatchData = NonNullable<Awaited<ReturnType<typeof readBatchData>>>
  */
 export async function readBatchData(
   request: Pick<ScreenRequest, 'warehouse' | 'outbox' | 'project' | 'id' | 'query' | 'signal'> & {
-    readonly reads: Pick<ScreenRequest['reads'], 'reviews'>
+    readonly reads: Pick<ScreenRequest['reads'], 'reviews' | 'checks'>
   },
 ) {
   const { reads, warehouse, outbox, project, query } = request
-  const found = await readBatchReport(outbox, warehouse, project, request.id)
+  const found = await readBatchReport({ outbox, warehouse, checks: reads.checks }, project, request.id)
   if (found === null) return null
   const { id, counts } = found.report.batch
   const status = statusNamed(query('status'))
@@ -68,7 +68,7 @@ export async function readBatchData(
   if (status !== null)
     return { ...none, ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))) }
   if (countOpen(counts) === 0) return none
-  const version = reviewVersion(found.report.approval, counts)
+  const version = reviewVersion(found.report.approval, counts, found.check)
   const review = await reads.reviews.ofBatch(project, id, version, request.signal)
   return { ...none, review, ...(await pageOfReview(request, review?.rows ?? [], would)) }
 }
@@ -124,7 +124,7 @@ function rows(data: BatchData, offered: readonly DecisionName[], frame: ProjectF
   const { id, counts, rows: total } = report.batch
   const address = addressOf(frame, 'batches', id)
   const waiting = countOpen(counts)
-  const count = (name: string) => live(`batch ${id} ${name}`, batchTexts(counts)[name] ?? '0')
+  const count = (name: string) => live(`batch ${id} ${name}`, batchTexts(counts, null)[name] ?? '0')
   const open = { label: html`Not sent (${count('open')})`, to: address, isChosen: status === null }
   const byStatus = waiting === total ? [] : statusChoices(counts, status, address, count)
   const tabs = livePart('tabs', choices('Rows', [...(waiting > 0 ? [open] : []), ...byStatus]))
@@ -141,11 +141,9 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   const address = addressOf(frame, 'batches', id)
   const more = older(next === null ? null : withQuery(address, { would, status, after: next }), 'Next rows')
   const waiting = countOpen(counts)
+  const name = status ?? 'shown'
   const kept = (content: Html) =>
-    livePart('rows', content, {
-      rows: `batch ${id} ${status ?? 'open'}`,
-      count: batchTexts(counts)[status ?? 'open'] ?? '0',
-    })
+    livePart('rows', content, { rows: `batch ${id} ${name}`, count: batchTexts(counts, data.check)[name] ?? '0' })
   if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
   if (waiting === 0 || !hasRows) return livePart('rows', nothing)
   if (review === null) {

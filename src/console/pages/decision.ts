@@ -11,6 +11,7 @@ import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { sendingNow, sendingSentences, showNow } from '../batch-state.ts'
 import { addressOf, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
+import { checkKey } from '../checks.ts'
 import { offeredForSending } from '../core/permissions.ts'
 import { confirmAddress, type DecisionTarget, filterOf, readSelection, type Selection, targetOf } from '../decisions.ts'
 import type { Page, ProjectFrame } from '../layout.ts'
@@ -68,7 +69,10 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   const back = backTo(frame, target)
   const title = `${decisions[decision].title} ${pluralize(count, 'write-back')}`
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
-    const now = await showNow(request.outbox, warehouse, project, { id: batch, frame })
+    const now = await showNow({ outbox: request.outbox, warehouse, checks: reads.checks }, project, {
+      id: batch,
+      frame,
+    })
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p>${now}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
@@ -111,7 +115,11 @@ async function readReview(
     ? named
     : await outbox.digestOf({ batch: batch.id, statuses: changedStatuses('approve', false) })
   const isApprovable = batch.stoppedAt === null && drafts.count > 0
-  const version = reviewVersion(isApprovable ? drafts : null, batch.counts)
+  const version = reviewVersion(
+    isApprovable ? drafts : null,
+    batch.counts,
+    reads.checks.find(checkKey(project, batch.id)),
+  )
   return visibleTo(frame, await reads.reviews.ofBatch(project, batch.id, version, signal))
 }
 

@@ -2,7 +2,6 @@
 
 import type { ServerResponse } from 'node:http'
 import { readSendingFacts } from '../../app/batches.ts'
-import type { Warehouse } from '../../app/open.ts'
 import { readPace } from '../../app/outbox.ts'
 import type { BatchSummary } from '../../outbox/outbox.ts'
 import { estimateBatch } from '../../outbox/read-reports.ts'
@@ -10,9 +9,11 @@ import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { errorText } from '../../values/system-error-text.ts'
 import type { Ms } from '../../values/time.ts'
 import { type BatchState, batchLive, batchShape, batchTexts, readUndoUntil } from '../batch-state.ts'
+import { checkKey } from '../checks.ts'
 import { liveTexts, overviewShape } from '../pages/overview.ts'
 import { streamLiveTexts } from '../pages/streams.ts'
 import type { ConsoleProject } from '../project.ts'
+import type { ConsoleReads } from '../reads.ts'
 import { countsText } from '../writeback-blocks.ts'
 import type { Site } from './site.ts'
 
@@ -81,10 +82,10 @@ async function readMessage({ reads, now, projectFrame }: Site, project: ConsoleP
   const frame = await projectFrame(null, project)
   const texts: Record<string, string> = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
   const shapes: Record<string, string> = { overview: overviewShape(overview, frame, await reads.week(project)) }
-  for (const state of await readBatches(await reads.warehouse(), project)) {
+  for (const state of await readBatches(reads, project)) {
     const { id, counts } = state.batch
     const { settled, progress } = batchLive(state, frame)
-    const all = { ...batchTexts(counts), progress, settled: String(settled), counts: countsText(counts) }
+    const all = { ...batchTexts(counts, state.check), progress, settled: String(settled), counts: countsText(counts) }
     for (const [name, text] of Object.entries(all)) texts[`batch ${id} ${name}`] = text
     shapes[`batch ${id}`] = batchShape(state, frame.now)
   }
@@ -95,7 +96,8 @@ const listedBatches = 20
 const watchedBatches = 5
 
 /** The newest ones that have ended or are under way. The page of another one asks for itself from time to time. */
-async function readBatches(warehouse: Warehouse, project: ConsoleProject): Promise<readonly BatchState[]> {
+async function readBatches(reads: ConsoleReads, project: ConsoleProject): Promise<readonly BatchState[]> {
+  const warehouse = await reads.warehouse()
   const outbox = createOutbox(warehouse.projectDb(project.projectId))
   const listed = await outbox.listBatches(listedBatches)
   const moving = listed.filter(({ state }) => state !== 'done').slice(0, watchedBatches)
@@ -104,6 +106,7 @@ async function readBatches(warehouse: Warehouse, project: ConsoleProject): Promi
   const read = async (batch: BatchSummary) => ({
     batch,
     sending,
+    check: reads.checks.find(checkKey(project, batch.id)),
     estimate: await estimateBatch(outbox, pace, batch),
     undoUntil: await readUndoUntil(outbox, warehouse, batch),
   })

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
+import { createChecks } from '../../../src/console/checks.ts'
 import { readBatchData } from '../../../src/console/pages/batch.ts'
 import { createReviews } from '../../../src/console/reviews.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
@@ -44,7 +45,7 @@ async function start(onRead: (batch: string) => void = () => {}) {
   const ask = (signal?: AbortSignal) => reviews.idsByOutcome(project, 'big', 'would_send', signal)
   const page = (id: string, signal = new AbortController().signal) => {
     const request = {
-      reads: { reviews },
+      reads: { reviews, checks: createChecks() },
       warehouse,
       outbox: createOutbox(warehouse.projectDb('main')),
       project,
