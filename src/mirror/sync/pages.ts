@@ -19,7 +19,7 @@ import {
   toParameters,
   toScanPage,
 } from '../core/pagination/page-exchange.ts'
-import { type RangesToRead, readRanges } from '../core/pagination/pagination.ts'
+import { readRanges } from '../core/pagination/pagination.ts'
 import {
   decodeProfile,
   emptyProfile,
@@ -34,7 +34,7 @@ import {
   unknownValue,
 } from '../core/pagination/paging-profile.ts'
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
-import type { MissedRange, PageRequest, Progress } from '../core/pagination/reading-state.ts'
+import type { MissedRange, PageRequest, Progress, RangesToRead } from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
 type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
@@ -118,7 +118,7 @@ async function loadProfile(run: SyncRun, { stream, list, isContinued = false }: 
   const profile = run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored)
   run.profiles.set(list.name, profile)
   // Stored, as what was learned against the service holds for later runs, too, until something shows it anew.
-  const observations = toForgotten(list, stored, { ...profile, order: stored.order, ends: stored.ends })
+  const observations = toForgotten(list, stored, { ...profile, order: stored.order, ways: stored.ways })
   for (const { name } of observations) run.forgotten.set(name, run.behaviours.get(name) ?? unknownValue)
   if (observations.length > 0) await commitWithoutRows(run, stream, { observations })
   return profile

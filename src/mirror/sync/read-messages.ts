@@ -45,7 +45,7 @@ export async function readMessages(
   const { middleTime, profile, rows, clockOffset } = first
   const found = { rows: [...rows.values()], requestedAt, clockOffset, isComplete: first.isComplete }
   if (!isProven || first.pages <= 1 || !first.isComplete || middleTime === null) return found
-  const range = profile.ends.unbounded === 'newest' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
+  const range = profile.ways.unbounded === 'backward' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
   const again = await readPages(deps, conversation, range, profile)
   const isComplete = again.isComplete && [...again.rows.keys()].every((id) => rows.has(id))
   return { ...found, rows: [...new Map([...again.rows, ...rows]).values()], isComplete }

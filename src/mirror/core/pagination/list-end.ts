@@ -1,9 +1,10 @@
 /** What a page shows only beside another one: from which end of the list it was taken, and whether `hasMore` is exact. */
-import { conservativeOrder, isCut, isOutside, showsNewRows } from './page-evidence.ts'
+import type { EpochSeconds } from '../../../values/time.ts'
+import { edgeSecond, isCut, isOutside, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
-import type { ListEnd } from './paging-profile.ts'
-import { farFuture, type Move } from './pending-ranges.ts'
-import { observe, type Reading, type Requests, request, setEnd } from './reading-state.ts'
+import type { Move, ScanDirection } from './paging-profile.ts'
+import { farFuture, mayWork, type TimeRange } from './pending-ranges.ts'
+import { observe, orderOf, type Reading, type Requests, request } from './reading-state.ts'
 import {
   countSteps,
   maxOf,
@@ -15,23 +16,23 @@ import {
   timesOf,
 } from './sort-order.ts'
 
-/** `page`: the last response to its request, which may have been repeated. */
-type FoundEnd = { readonly end: ListEnd | null; readonly page: ScanPage }
+/** `way`: where the page leads; null = it does not show. `page`: the last response to its request, which may be repeated. */
+export type PageWay = { readonly page: ScanPage; readonly way: ScanDirection | null }
 
 /** How often a page is requested again because the list changed meanwhile. */
 const maxAttempts = 3
 
-/** `end` null: no request can show it. Stores what it finds. */
-export function* findEnd(reading: Reading, move: Move, bounds: TimeBounds, first: ScanPage): Requests<FoundEnd> {
+/** `way` null: no request can show it. Stores what it finds. */
+export function* findEnd(reading: Reading, move: Move, bounds: TimeBounds, first: ScanPage): Requests<PageWay> {
   const found = yield* compareWithSingleRow(reading, bounds, first)
-  const isOpen = found.end === null && (bounds.upper === undefined || bounds.upper > reading.newestSeen)
-  const end =
-    isOpen && isCut(reading.list, reading.profile, found.page) ? yield* findByWitness(reading, found.page) : found.end
-  if (end !== null) setEnd(reading, move, end)
-  return { ...found, end }
+  const isOpen = found.way === null && (bounds.upper === undefined || bounds.upper > reading.newestSeen)
+  const way = isOpen && isCut(reading, found.page) ? yield* findByWitness(reading, found.page) : found.way
+  const { profile } = reading
+  if (way !== null) reading.profile = { ...profile, ways: { ...profile.ways, [move]: way } }
+  return { ...found, way }
 }
 
-function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: ScanPage): Requests<FoundEnd> {
+function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: ScanPage): Requests<PageWay> {
   let page = first
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { limit } = reading.profile.support
@@ -47,67 +48,65 @@ function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: Scan
       break
     }
     reading.profile = { ...reading.profile, setsHasMore: reading.profile.setsHasMore || single.page.hasMore }
-    const end = endOf(page, order, single.page, null)
-    if (end !== null || !isDirected || !isCut(reading.list, reading.profile, page)) return { end, page }
+    const way = wayOf(page, order, single.page, null)
+    if (way !== null || !isDirected || !isCut(reading, page)) return { way, page }
     const again = yield* request(reading, bounds)
     if (again.kind === 'refused') break
     observe(reading, again.page, bounds)
-    const settled = endOf(page, order, single.page, again.page)
+    const settled = wayOf(page, order, single.page, again.page)
     page = again.page
-    if (settled !== null || !isCut(reading.list, reading.profile, page)) return { end: settled, page }
+    if (settled !== null || !isCut(reading, page)) return { way: settled, page }
   }
-  return { end: null, page }
+  return { way: null, page }
 }
 
 /**
  * If `limit` does not work: a row that is newer than the page was there before it and is there after it, so the page would
  * show it if it came from the new end.
  */
-function* findByWitness(reading: Reading, page: ScanPage): Requests<ListEnd | null> {
+function* findByWitness(reading: Reading, page: ScanPage): Requests<ScanDirection | null> {
   const { profile, newestSeen } = reading
-  const order = orderOf(reading, page)
-  const newestShown = maxOf((order?.fields ?? []).flatMap((field) => timesOf(page.times, field)))
-  const { lower } = profile.support
-  if (
-    newestShown === undefined ||
-    newestSeen <= newestShown ||
-    lower === 'refused' ||
-    lower === 'ignored' ||
-    lower === 'absent'
-  )
-    return null
+  const fields = orderOf(reading, page)?.fields ?? []
+  const newestShown = maxOf(fields.flatMap((field) => timesOf(page.times, field)))
+  if (newestShown === undefined || newestSeen <= newestShown || !mayWork(profile.support.lower)) return null
   const reply = yield* request(reading, { lower: newestSeen })
   if (reply.kind === 'refused') return null
-  const isWitness = (row: RowTimes) => order?.fields.some((field) => (row.get(field) ?? 0) >= newestSeen)
-  return reply.page.times.some(isWitness) ? 'oldest' : null
-}
-
-/** The order by which the page is safe; null if its rows have no times. */
-export function orderOf({ profile }: Reading, page: ScanPage): SortOrder | null {
-  return profile.order ?? conservativeOrder(page.times)
+  const isWitness = (row: RowTimes) => fields.some((field) => (row.get(field) ?? 0) >= newestSeen)
+  return reply.page.times.some(isWitness) ? 'forward' : null
 }
 
 /** The page ends among rows without a time, so more of them may follow, and no bound leads there. */
-export function hidesTimelessRows(page: ScanPage, order: SortOrder | null, end: ListEnd | null): boolean {
+export function hidesTimelessRows({ page, way }: PageWay, order: SortOrder | null): boolean {
   const isTimeless = (row: RowTimes | undefined) => order === null || !order.fields.some((field) => row?.has(field))
   if (!page.times.some(isTimeless)) return false
   const direction = order === null ? null : pageDirection(page, order)
-  if (end === null || direction === null) return true
-  const isCutAtEnd = (direction === 'ascending') === (end === 'oldest')
+  if (way === null || direction === null) return true
+  const isCutAtEnd = (direction === 'ascending') === (way === 'forward')
   return isTimeless(page.times.at(isCutAtEnd ? -1 : 0))
+}
+
+/**
+ * By its times, the page begins at or before the edge of the range, up to which an earlier run has read. If it is not known
+ * where it leads, only an earlier second does: the edge itself may have more rows than it shows.
+ */
+export function joinsEdge(asked: ScanDirection, range: TimeRange, { page, way }: PageWay, order: SortOrder): boolean {
+  const edge = edgeSecond(asked, range)
+  const isBeyond = (at: EpochSeconds) => (asked === 'forward' ? at < edge : at > edge) || (at === edge && way !== null)
+  // By each time that may order the list: another one may lie beyond the edge in any row.
+  return order.fields.every((field) => page.times.some((row) => isBeyond(row.get(field) ?? Number.NaN)))
 }
 
 /**
  * `one`: the response with a single row. `again`: the page after it. Null: it does not show, or the row has changed since
  * the page, so that it may have come from elsewhere in the list.
  */
-function endOf(page: ScanPage, order: SortOrder, one: ScanPage, again: ScanPage | null): ListEnd | null {
+function wayOf(page: ScanPage, order: SortOrder, one: ScanPage, again: ScanPage | null): ScanDirection | null {
   const row = one.times[0]
   const index = page.ids.indexOf(one.ids[0] ?? '')
   if (index === -1) {
     // The single row came from the new end if an older one was there before and after it.
     const isOlderLeft = again !== null && page.ids.some((id) => again.ids.includes(id))
-    return isOlderLeft && order.fields.every((field) => isNewer(page, field, row)) ? 'newest' : null
+    return isOlderLeft && order.fields.every((field) => isNewer(page, field, row)) ? 'backward' : null
   }
   if (order.fields.some((field) => page.times[index]?.get(field) !== row?.get(field))) return null
   const direction = pageDirection(page, order)
@@ -118,7 +117,7 @@ function endOf(page: ScanPage, order: SortOrder, one: ScanPage, again: ScanPage 
   const isClear = nearest < Math.min(page.ids.length / 4, 2) && Math.abs(index - fromEnd) >= 2
   const isUnchanged = again?.ids.join() === page.ids.join()
   if (direction === null || (again === null ? !isClear : !isUnchanged || index === fromEnd)) return null
-  return index < fromEnd === (direction === 'ascending') ? 'oldest' : 'newest'
+  return index < fromEnd === (direction === 'ascending') ? 'forward' : 'backward'
 }
 
 /** Than all rows of the page, which differ by this time. */
@@ -174,15 +173,11 @@ function* isSetBeyondAll(reading: Reading, { lower }: TimeBounds): Requests<bool
 }
 
 /** Behind the newest row of the page, and before its oldest one. */
-function boundsBeyond({ profile }: Reading, { times }: ScanPage): TimeBounds[] {
-  const { support, requiresBothBounds, order } = profile
-  const fields = (order ?? conservativeOrder(times))?.fields ?? []
-  const all = fields.flatMap((field) => timesOf(times, field))
+function boundsBeyond(reading: Reading, page: ScanPage): TimeBounds[] {
+  const { support, requiresBothBounds } = reading.profile
+  const all = (orderOf(reading, page)?.fields ?? []).flatMap((field) => timesOf(page.times, field))
   const [first, last] = [minOf(all), maxOf(all)]
   if (first === undefined || last === undefined || requiresBothBounds) return []
-  const mayWork = (bound: 'lower' | 'upper') => support[bound] === 'honoured' || support[bound] === 'unknown'
-  return [
-    ...(mayWork('lower') ? [{ lower: last + 1 }] : []),
-    ...(mayWork('upper') && first > 0 ? [{ upper: first - 1 }] : []),
-  ]
+  const [beyond, before] = [{ lower: last + 1 }, { upper: first - 1 }]
+  return [...(mayWork(support.lower) ? [beyond] : []), ...(mayWork(support.upper) && first > 0 ? [before] : [])]
 }

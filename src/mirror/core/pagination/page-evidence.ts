@@ -16,13 +16,15 @@ import {
   timesOf,
 } from './sort-order.ts'
 
+type KnownList = { readonly list: ListEndpoint; readonly profile: PagingProfile }
+
 /** `hasMore` is set on a page so small that the page size cannot have limited it. */
-export function isShortPage(list: ListEndpoint, { ids, hasMore }: ScanPage): boolean {
+export function isShortPage({ list }: KnownList, { ids, hasMore }: ScanPage): boolean {
   return hasMore && ids.length < pageSizesOf(list).usual
 }
 
 /** More rows may match than the page shows. */
-export function isCut(list: ListEndpoint, profile: PagingProfile, page: ScanPage): boolean {
+export function isCut({ list, profile }: KnownList, page: ScanPage): boolean {
   const { most, usual } = pageSizesOf(list)
   const size = page.ids.length
   if (size === 0) return false
@@ -45,6 +47,12 @@ export function isOutside(row: RowTimes, { lower, upper }: TimeBounds, order: So
 export function showsNewRows({ ids }: ScanPage, before: ScanPage): boolean {
   const known = new Set(before.ids)
   return ids.some((id) => !known.has(id))
+}
+
+/** The page repeats a row of the one that ended where it has to begin, as requests overlap. */
+export function repeatsRow(page: ScanPage, before: ScanPage): boolean {
+  const shown = rowFingerprints(before)
+  return [...rowFingerprints(page)].some((row) => shown.has(row))
 }
 
 /** Rows with their times: a row whose times have changed does not count as repeated. */
@@ -158,26 +166,4 @@ export function middleSecond(way: ScanDirection, { fields }: SortOrder, times: T
 export function conservativeOrder(times: Times): SortOrder | null {
   const fields = [...(times[0]?.keys() ?? [])].filter((field) => times.every((row) => row.has(field)))
   return fields.length === 0 ? null : { fields, direction: null }
-}
-
-/**
- * The page begins at or before the edge from which it was requested. `before`: the page that ended at this edge, of which it
- * has to repeat a row, because requests overlap; null if an earlier run read it, then the times have to show it. If it is
- * not known from which end pages are taken, only an earlier second does: the edge itself may have more rows than it shows.
- */
-export function joinsEdge(
-  way: ScanDirection,
-  range: TimeRange,
-  page: ScanPage,
-  order: SortOrder,
-  { before, isEndKnown }: { readonly before: ScanPage | null; readonly isEndKnown: boolean },
-): boolean {
-  if (before !== null) {
-    const shown = rowFingerprints(before)
-    return [...rowFingerprints(page)].some((row) => shown.has(row))
-  }
-  const edge = edgeSecond(way, range)
-  const isBeyond = (at: EpochSeconds) => (way === 'forward' ? at < edge : at > edge) || (at === edge && isEndKnown)
-  // By each time that may order the list: another one may lie beyond the edge in any row.
-  return order.fields.every((field) => page.times.some((row) => isBeyond(row.get(field) ?? Number.NaN)))
 }

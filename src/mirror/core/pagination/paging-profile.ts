@@ -10,15 +10,10 @@ import type { RowTimes, SortOrder } from './sort-order.ts'
 /** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
 export type ScanDirection = 'forward' | 'backward'
 
+/** `forward`: a request from the lower end of a range, `backward`: from its upper end, `unbounded`: without bounds. */
+export type Move = ScanDirection | 'unbounded'
+
 export type Bound = 'lower' | 'upper'
-
-export type ListEnd = 'oldest' | 'newest'
-
-/**
- * The bounds that a request has for its own sake: paging forward moves the lower one, paging backward the upper one. A
- * service may begin at another end with each of them: the newest rows without bounds, the oldest ones with `since`.
- */
-export type Shape = 'unbounded' | Bound
 
 /** The time bound that a scan in this direction moves from page to page. */
 export function boundOf(direction: ScanDirection): Bound {
@@ -32,8 +27,11 @@ export type PagingProfile = {
   readonly order: SortOrder | null
   /** Pages have shown their rows in both directions, so the direction of a page says nothing about the next one. */
   readonly hasMixedOrder: boolean
-  /** The end of the list from which a page is taken if more rows match than it holds; null = not proven. */
-  readonly ends: Readonly<Record<Shape, ListEnd | null>>
+  /**
+   * Where pages lead, by the end of the list from which one is taken if more rows match than it holds; null = not proven. A
+   * service may begin at another end with each move: the newest rows without bounds, the oldest ones with `since`.
+   */
+  readonly ways: Readonly<Record<Move, ScanDirection | null>>
   /** Whether a bound includes its own second; null = unknown. */
   readonly inclusiveBounds: { readonly lower: boolean | null; readonly upper: boolean | null }
   readonly support: { readonly lower: Support; readonly upper: Support; readonly limit: Support }
@@ -57,7 +55,7 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
   return {
     order: null,
     hasMixedOrder: false,
-    ends: unknownEnds,
+    ways: unknownWays,
     inclusiveBounds: { lower: null, upper: null },
     support: { lower: bound(list.lowerParam), upper: bound(list.upperParam), limit },
     isHasMoreReliableIfShort: null,
@@ -67,7 +65,7 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
   }
 }
 
-const unknownEnds: PagingProfile['ends'] = { unbounded: null, lower: null, upper: null }
+const unknownWays: PagingProfile['ways'] = { unbounded: null, forward: null, backward: null }
 
 const mixedOrderText = 'both ways'
 const bothBoundsText = 'both required'
@@ -90,100 +88,82 @@ export function toForgotten(list: ListEndpoint, before: PagingProfile, now: Pagi
 /** Decoded as any other unreadable value. */
 export const unknownValue = 'unknown'
 
+/** The values of a fact, and in the same order the texts that stand for them. */
+type Coding<Value> = { readonly values: readonly (Value | null)[]; readonly texts: readonly string[] }
+const ways: Coding<ScanDirection> = { values: ['forward', 'backward'], texts: ['oldest first', 'newest first'] }
+const hasMore: Coding<boolean> = { values: [true, false], texts: ['exact', 'not exact'] }
+const inclusive: Coding<boolean> = { values: [true, false], texts: ['true', 'false'] }
+const knownSupport = ['honoured', 'ignored', 'refused'] as const
+
+function encode<Value>({ values, texts }: Coding<Value>, value: Value | null): string | null {
+  return texts[values.indexOf(value)] ?? null
+}
+
+function decode<Value>({ values, texts }: Coding<Value>, text: string | undefined): Value | null {
+  return values[texts.indexOf(text ?? '')] ?? null
+}
+
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
-  const { order, ends, inclusiveBounds, support, isHasMoreReliableIfShort, largestPage } = profile
+  const { order, inclusiveBounds, support, largestPage } = profile
   const directionText = profile.hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
   const assumed = list.isDocumented ? 'honoured' : 'unknown'
   const supportText = (value: Support) => (value === 'unknown' || value === assumed ? null : value)
-  const facts: [name: string | null, value: string | boolean | null][] = [
+  const facts: [name: string | null, value: string | null][] = [
     ['order', order && `${directionText} by ${order.fields.join(' or ')}`],
-    ...shapes.map((shape): [string | null, string | null] => [pagesFact(list, shape), encodeEnd(ends[shape])]),
-    [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.lower],
-    [list.upperParam && `${list.upperParam}_includes`, inclusiveBounds.upper],
-    [
-      'has_more',
-      isHasMoreReliableIfShort === null ? null : hasMoreTexts[isHasMoreReliableIfShort ? 'reliable' : 'unreliable'],
-    ],
-    ['has_more_set', profile.setsHasMore || null],
+    ['pages', encode(ways, profile.ways.unbounded)],
+    [list.lowerParam && `${list.lowerParam}_pages`, encode(ways, profile.ways.forward)],
+    [list.upperParam && `${list.upperParam}_pages`, encode(ways, profile.ways.backward)],
+    [list.lowerParam && `${list.lowerParam}_includes`, encode(inclusive, inclusiveBounds.lower)],
+    [list.upperParam && `${list.upperParam}_includes`, encode(inclusive, inclusiveBounds.upper)],
+    ['has_more', encode(hasMore, profile.isHasMoreReliableIfShort)],
+    ['has_more_set', profile.setsHasMore ? 'true' : null],
     ['bounds', profile.requiresBothBounds ? bothBoundsText : null],
     ['page_size', largestPage === pageSizesOf(list).usual ? null : String(largestPage)],
     [list.lowerParam, supportText(support.lower)],
     [list.upperParam, supportText(support.upper)],
     ['limit', supportText(support.limit)],
   ]
-  return facts.flatMap(([name, value]) => (name === null || value === null ? [] : [[name, String(value)]]))
-}
-
-const shapes = ['unbounded', 'lower', 'upper'] as const satisfies readonly Shape[]
-
-/** The name of the fact: `pages`, `since_pages`, `before_pages`; null = the list has no such bound. */
-function pagesFact({ lowerParam, upperParam }: ListEndpoint, shape: Shape): string | null {
-  if (shape === 'unbounded') return 'pages'
-  const param = shape === 'lower' ? lowerParam : upperParam
-  return param === null ? null : `${param}_pages`
-}
-
-function encodeEnd(end: ListEnd | null): string | null {
-  return end === null ? null : `${end} first`
-}
-
-function decodeEnd(text: string | undefined): ListEnd | null {
-  return text === 'oldest first' ? 'oldest' : text === 'newest first' ? 'newest' : null
+  return facts.flatMap(([name, value]) => (name === null || value === null ? [] : [[name, value]]))
 }
 
 /** The stored profile of earlier runs. An unreadable value counts as unknown. */
 export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string, string>): PagingProfile {
   const empty = emptyProfile(list)
   const stored = (name: string | null) => (name === null ? undefined : behaviours.get(`${list.name}.${name}`))
-  const supportOf = (name: string | null, otherwise: Support) => parseSupport(stored(name)) ?? otherwise
+  const ofLower = (fact: string) => stored(list.lowerParam && `${list.lowerParam}${fact}`)
+  const ofUpper = (fact: string) => stored(list.upperParam && `${list.upperParam}${fact}`)
+  const supportOf = (text: string | undefined) => knownSupport.find((value) => value === text)
   const size = Number(stored('page_size'))
   return {
     order: parseOrder(stored('order')),
     hasMixedOrder: stored('order')?.startsWith(mixedOrderText) ?? false,
-    ends: {
-      unbounded: decodeEnd(stored('pages')),
-      lower: decodeEnd(stored(pagesFact(list, 'lower'))),
-      upper: decodeEnd(stored(pagesFact(list, 'upper'))),
+    ways: {
+      unbounded: decode(ways, stored('pages')),
+      forward: decode(ways, ofLower('_pages')),
+      backward: decode(ways, ofUpper('_pages')),
     },
-    inclusiveBounds: {
-      lower: parseBoolean(stored(list.lowerParam && `${list.lowerParam}_includes`)),
-      upper: parseBoolean(stored(list.upperParam && `${list.upperParam}_includes`)),
-    },
+    inclusiveBounds: { lower: decode(inclusive, ofLower('_includes')), upper: decode(inclusive, ofUpper('_includes')) },
     support: {
-      lower: supportOf(list.lowerParam, empty.support.lower),
-      upper: supportOf(list.upperParam, empty.support.upper),
-      limit: supportOf('limit', empty.support.limit),
+      lower: supportOf(ofLower('')) ?? empty.support.lower,
+      upper: supportOf(ofUpper('')) ?? empty.support.upper,
+      limit: supportOf(stored('limit')) ?? empty.support.limit,
     },
-    isHasMoreReliableIfShort: decodeHasMore(stored('has_more')),
+    isHasMoreReliableIfShort: decode(hasMore, stored('has_more')),
     setsHasMore: stored('has_more_set') === 'true',
     requiresBothBounds: stored('bounds') === bothBoundsText,
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
   }
 }
 
-const hasMoreTexts = { reliable: 'exact', unreliable: 'not exact' } as const
-
-function decodeHasMore(text: string | undefined): boolean | null {
-  return text === hasMoreTexts.reliable ? true : text === hasMoreTexts.unreliable ? false : null
-}
-
 /** Some list of the service is known to set `hasMore` on its last page. */
 export function isHasMoreKnownUnreliable(behaviours: ReadonlyMap<string, string>): boolean {
-  return [...behaviours].some(([name, value]) => name.endsWith('.has_more') && decodeHasMore(value) === false)
+  return [...behaviours].some(([name, value]) => name.endsWith('.has_more') && decode(hasMore, value) === false)
 }
 
 function parseOrder(text: string | undefined): SortOrder | null {
   const [, way, fields] = /^(ascending|descending|unknown way|both ways) by (.+)$/.exec(text ?? '') ?? []
   if (way === undefined || fields === undefined) return null
   return { direction: way === 'ascending' || way === 'descending' ? way : null, fields: fields.split(' or ') }
-}
-
-function parseBoolean(text: string | undefined): boolean | null {
-  return text === 'true' ? true : text === 'false' ? false : null
-}
-
-function parseSupport(text: string | undefined): Support | undefined {
-  return text === 'honoured' || text === 'ignored' || text === 'refused' ? text : undefined
 }
 
 /**
@@ -203,7 +183,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
   return {
     ...profile,
     order: null,
-    ends: unknownEnds,
+    ways: unknownWays,
     support: emptyProfile(list).support,
     requiresBothBounds: false,
     isHasMoreReliableIfShort: profile.isHasMoreReliableIfShort || null,
@@ -212,18 +192,16 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
 
 /** Merges the profiles of two concurrent scans of one list; `later` wins if both know a value. */
 export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
-  const supportOf = (parameter: Bound | 'limit') =>
-    later.support[parameter] === 'unknown' ? shared.support[parameter] : later.support[parameter]
-  const endOf = (shape: Shape) => later.ends[shape] ?? shared.ends[shape]
+  const merge = <Facts extends object>(before: Facts, now: Facts): Facts => {
+    const known = Object.entries(now).filter(([, value]) => value !== null && value !== 'unknown')
+    return { ...before, ...Object.fromEntries(known) }
+  }
   return {
     order: later.order ?? shared.order,
     hasMixedOrder: later.hasMixedOrder || shared.hasMixedOrder,
-    ends: { unbounded: endOf('unbounded'), lower: endOf('lower'), upper: endOf('upper') },
-    inclusiveBounds: {
-      lower: later.inclusiveBounds.lower ?? shared.inclusiveBounds.lower,
-      upper: later.inclusiveBounds.upper ?? shared.inclusiveBounds.upper,
-    },
-    support: { lower: supportOf('lower'), upper: supportOf('upper'), limit: supportOf('limit') },
+    ways: merge(shared.ways, later.ways),
+    inclusiveBounds: merge(shared.inclusiveBounds, later.inclusiveBounds),
+    support: merge(shared.support, later.support),
     isHasMoreReliableIfShort:
       shared.isHasMoreReliableIfShort || (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
     setsHasMore: later.setsHasMore || shared.setsHasMore,

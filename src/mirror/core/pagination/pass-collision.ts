@@ -1,17 +1,16 @@
 /** Moves past a second with more rows than a page: reads its parts, reports what they do not show, and goes on behind it. */
 
 import type { EpochSeconds } from '../../../values/time.ts'
-import { orderOf } from './list-end.ts'
 import { edgeSecond, isCut, isOutside, rangeBeyondEdge, restAfterPage, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { boundOf, pageSizesOf, type ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
-
 import {
   addGap,
   finishRange,
   giveUpRange,
   observe,
+  orderOf,
   type Reading,
   type Requests,
   replaceRange,
@@ -20,21 +19,19 @@ import {
 } from './reading-state.ts'
 import { type RowTimes, sortTimesOf, type TimeBounds } from './sort-order.ts'
 
-/** `stuck`: a page that fills the edge of the range. `bounds`: of its request, which overlaps what was read by a second. */
-export function* passCollision(
-  reading: Reading,
-  range: TimeRange,
-  way: ScanDirection,
-  bounds: TimeBounds,
-  stuck: ScanPage,
-): Requests<void> {
+/** An edge of a range, and the bounds of a request from there, which overlaps what was read by a second. */
+type Edge = { readonly range: TimeRange; readonly way: ScanDirection; readonly bounds: TimeBounds }
+
+/** `stuck`: a page that fills the edge. */
+export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): Requests<void> {
+  const { range, way, bounds } = edge
   const bound = boundOf(way)
   const second = edgeSecond(way, range)
+  const exact = { ...bounds, [bound]: second }
   if (reading.profile.inclusiveBounds[bound] !== false && bounds[bound] !== second) {
-    const reply = yield* request(reading, { ...bounds, [bound]: second })
+    const reply = yield* request(reading, exact)
     if (reply.kind === 'refused') return giveUpRange(reading, range, stuck)
     const { page } = reply
-    const exact = { ...bounds, [bound]: second }
     if (page.times.some((row) => isOutside(row, exact, reading.profile.order)))
       return setSupport(reading, way, 'ignored')
     observe(reading, page, exact)
@@ -42,30 +39,22 @@ export function* passCollision(
       setExclusive(reading, way)
       yield* readSecond(reading, second, way, bounds)
     }
-    if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
+    if (!isCut(reading, page)) return finishRange(reading, range, page)
     if (showsNewRows(page, stuck) && leaveEdge(reading, range, way, page)) return
   }
-  yield* readBeyond(reading, range, way, bounds, stuck)
+  yield* readBeyond(reading, edge, stuck)
 }
 
 /** The second is full: what follows it is requested without overlap. */
-function* readBeyond(
-  reading: Reading,
-  full: TimeRange,
-  way: ScanDirection,
-  bounds: TimeBounds,
-  stuck: ScanPage,
-): Requests<void> {
+function* readBeyond(reading: Reading, { range: full, way, bounds }: Edge, stuck: ScanPage): Requests<void> {
   const bound = boundOf(way)
   for (let range = full; ; ) {
     const second = edgeSecond(way, range)
     yield* readSecond(reading, second, way, bounds)
     const rest = rangeBeyondEdge(way, range)
     if (rest === null) return replaceRange(reading, [], null)
-    const next = {
-      ...bounds,
-      [bound]: reading.profile.inclusiveBounds[bound] === false ? second : edgeSecond(way, rest),
-    }
+    const isExclusive = reading.profile.inclusiveBounds[bound] === false
+    const next = { ...bounds, [bound]: isExclusive ? second : edgeSecond(way, rest) }
     const reply = yield* request(reading, next)
     if (reply.kind === 'refused') return giveUpRange(reading, rest, null)
     const { page } = reply
@@ -74,7 +63,7 @@ function* readBeyond(
     const isIgnored = page.times.some((row) => isOutside(row, next, reading.profile.order))
     if (isIgnored || (page.ids.length > 0 && !showsNewRows(page, stuck))) return giveUpRange(reading, rest, page)
     observe(reading, page, next)
-    if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, rest, page)
+    if (!isCut(reading, page)) return finishRange(reading, rest, page)
     if (!page.times.some((row) => isBeyond(reading, page, row, way, second))) return giveUpRange(reading, rest, page)
     if (leaveEdge(reading, rest, way, page)) return
     range = rest
@@ -113,24 +102,22 @@ function setExclusive(reading: Reading, way: ScanDirection): void {
 
 /** Reads the parts of the list at a second that fills a page. A gap unless they show all rows of it. */
 function* readSecond(reading: Reading, second: EpochSeconds, way: ScanDirection, around: TimeBounds): Requests<void> {
-  const { list, profile } = reading
-  const { lower, upper } = profile.inclusiveBounds
-  const bounds =
-    way === 'forward'
-      ? { ...around, lower: lower === false ? second - 1 : second }
-      : { ...around, upper: upper === false ? second + 1 : second }
-  let isComplete = list.partitions.length > 0
-  for (const part of list.partitions) {
+  const { partitions } = reading.list
+  const isExclusive = reading.profile.inclusiveBounds[boundOf(way)] === false
+  const outside = way === 'forward' ? second - 1 : second + 1
+  const bounds = { ...around, [boundOf(way)]: isExclusive ? outside : second }
+  let isComplete = partitions.length > 0
+  for (const part of partitions) {
     const reply = yield* request(reading, bounds, { part })
     isComplete &&= reply.kind === 'page' && showsWholeSecond(reading, reply.page, second)
   }
   if (!isComplete) addGap(reading, { lo: second, hi: second }, 'timestampCollision')
 }
 
-function showsWholeSecond({ list, profile }: Reading, page: ScanPage, second: EpochSeconds): boolean {
-  const [field = ''] = profile.order?.fields ?? []
+function showsWholeSecond(reading: Reading, page: ScanPage, second: EpochSeconds): boolean {
+  const [field = ''] = reading.profile.order?.fields ?? []
   const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
   // A service may show fewer rows than the documented most, and never set `hasMore`.
-  const isFull = page.hasMore || isCut(list, profile, page) || page.ids.length >= pageSizesOf(list).most
+  const isFull = page.hasMore || isCut(reading, page) || page.ids.length >= pageSizesOf(reading.list).most
   return reachesBeyond || !isFull
 }

@@ -4,7 +4,7 @@
  * last second seen), more after an interrupted one.
  */
 import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../../../values/time.ts'
-import type { Bound, ListEnd, PagingProfile, Shape } from './paging-profile.ts'
+import type { Bound, Move, PagingProfile, ScanDirection, Support } from './paging-profile.ts'
 import type { TimeBounds } from './sort-order.ts'
 
 /**
@@ -97,44 +97,36 @@ function lookBackStart(cursor: EpochSeconds, options: LookBackOptions): EpochSec
   return Math.max(options.start, Math.min(cursor, options.now) - options.lookBackSeconds)
 }
 
-/** `forward`: from its lower end, `backward`: from its upper end, `unbounded`: without bounds. */
-export type Move = 'forward' | 'backward' | 'unbounded'
-
-export const shapeOf = { forward: 'lower', backward: 'upper', unbounded: 'unbounded' } as const satisfies Record<
-  Move,
-  Shape
->
-
 /** Beyond all rows: the upper bound of an open range if one has to be sent. 2100-01-01T00:00:00Z. */
 export const farFuture: EpochSeconds = 4_102_444_800
 
 /** Those that may show rows of the range, best first. */
 export function movesFor(range: TimeRange, profile: PagingProfile): readonly Move[] {
-  const { support, ends, requiresBothBounds } = profile
+  const { support, ways, requiresBothBounds } = profile
   const isOpen = range.hi === null
   const isUsable = {
     forward: mayWork(support.lower),
     backward: mayWork(support.upper),
-    unbounded: !requiresBothBounds && mayShowUnbounded(range, ends.unbounded),
+    unbounded: !requiresBothBounds && mayShowUnbounded(range, ways.unbounded),
   }
   const best = ((): readonly Move[] => {
     // Rows without a time are shown only where no bound is sent.
     if (isOpen && range.lo === 0 && !range.seenLo) return ['unbounded', 'forward', 'backward']
     if (isOpen && (support.lower === 'honoured' || range.seenLo)) return ['forward', 'backward', 'unbounded']
     if (isOpen) return ['unbounded', 'forward', 'backward']
-    const isForward = ends.lower === 'oldest' || (ends.upper !== 'newest' && range.seenLo === true && !range.seenHi)
+    const isSeenBelow = range.seenLo === true && !range.seenHi
+    const isForward = ways.forward === 'forward' || (ways.backward !== 'backward' && isSeenBelow)
     return isForward ? ['forward', 'backward', 'unbounded'] : ['backward', 'forward', 'unbounded']
   })()
   return best.filter((move) => isUsable[move])
 }
 
 /** A page without bounds has left this range, unless such pages come from its other end. */
-function mayShowUnbounded({ seenLo = false, seenHi = false }: TimeRange, end: ListEnd | null): boolean {
-  if (seenLo === seenHi) return !seenLo
-  return end === (seenHi ? 'oldest' : 'newest')
+function mayShowUnbounded({ seenLo = false, seenHi = false }: TimeRange, way: ScanDirection | null): boolean {
+  return seenLo === seenHi ? !seenLo : way === (seenHi ? 'forward' : 'backward')
 }
 
-function mayWork(support: PagingProfile['support'][Bound]): boolean {
+export function mayWork(support: Support): boolean {
   return support === 'honoured' || support === 'unknown'
 }
 

@@ -3,15 +3,24 @@ import type { EpochSeconds } from '../../../values/time.ts'
 import { conservativeOrder, isCut, isOutside, learnFromPage, showsNewRows } from './page-evidence.ts'
 import type { PageQuery, RefusedParameter, ScanPage } from './page-exchange.ts'
 import {
-  type ListEnd,
+  boundOf,
+  emptyProfile,
   type ListEndpoint,
+  type Move,
   type PagingProfile,
   pageSizesOf,
   type ScanDirection,
   type Support,
 } from './paging-profile.ts'
-import { type Move, type PendingRanges, shapeOf, type TimeRange } from './pending-ranges.ts'
-import { completeUpTo, inferOrder, minConclusiveRows, type OrderObservation, type TimeBounds } from './sort-order.ts'
+import type { PendingRanges, TimeRange } from './pending-ranges.ts'
+import {
+  completeUpTo,
+  inferOrder,
+  minConclusiveRows,
+  type OrderObservation,
+  type SortOrder,
+  type TimeBounds,
+} from './sort-order.ts'
 
 /** A request, and what is to be committed with the rows of the response before it. */
 export type PageRequest = PageQuery & { readonly progress: Progress }
@@ -22,6 +31,9 @@ export type PageReply =
 
 /** A part of a reading: yields requests, and returns what their replies showed. */
 export type Requests<Result> = Generator<PageRequest, Result, PageReply>
+
+/** The first pending range, how a page of it is asked for, and with which bounds. */
+export type RangeQuery = { readonly range: TimeRange; readonly move: Move; readonly bounds: TimeBounds }
 
 export type MissedRange = { readonly range: TimeRange; readonly reason: string }
 
@@ -78,19 +90,27 @@ export type Reading = {
   readonly isHasMoreReliableIfEmpty: boolean | null
 }
 
-type ReadingOptions = {
+export type RangesToRead = {
   readonly list: ListEndpoint
+  /** What earlier runs learned; null = nothing. */
+  readonly profile: PagingProfile | null
   readonly ranges: PendingRanges
+  /** False: the service sets `hasMore` on an empty page, too; null = not known yet. */
   readonly isHasMoreReliableIfEmpty?: boolean | null
 }
 
-export function createReading(profile: PagingProfile, options: ReadingOptions): Reading {
-  const { list, ranges, isHasMoreReliableIfEmpty = null } = options
+export function createReading({
+  list,
+  profile: known,
+  ranges,
+  isHasMoreReliableIfEmpty = null,
+}: RangesToRead): Reading {
+  const profile = known ?? emptyProfile(list)
+  const { order, hasMixedOrder } = profile
   return {
     list,
     // If the pages of a list run in both directions, an earlier direction says nothing.
-    profile:
-      profile.hasMixedOrder && profile.order ? { ...profile, order: { ...profile.order, direction: null } } : profile,
+    profile: hasMixedOrder && order ? { ...profile, order: { ...order, direction: null } } : profile,
     // The range without an end comes first, so that new rows are read before old ones.
     pending: [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null)),
     nextRunAt: null,
@@ -131,7 +151,7 @@ export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): O
   const { list, profile, pending } = reading
   const observation = inferOrder(profile.order, page.times, bounds)
   reading.profile = learnFromPage(profile, observation, page, bounds, pageSizesOf(list))
-  const newest = newestTime(reading.profile, page)
+  const newest = newestTime(reading, page)
   reading.newestSeen = Math.max(reading.newestSeen, newest)
   if (pending[0]?.hi === null && newest > page.cursorLimit) reading.frozenLimit ??= page.cursorLimit
   return observation
@@ -141,20 +161,10 @@ export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): O
 export function setSupport(reading: Reading, move: Move, support: Support): void {
   const { profile } = reading
   if (move === 'unbounded') return
-  const bound = shapeOf[move]
+  const bound = boundOf(move)
   const inclusiveBounds =
     support === 'honoured' ? profile.inclusiveBounds : { ...profile.inclusiveBounds, [bound]: null }
   reading.profile = { ...profile, inclusiveBounds, support: { ...profile.support, [bound]: support } }
-}
-
-export function setEnd(reading: Reading, move: Move, end: ListEnd): void {
-  const { profile } = reading
-  reading.profile = { ...profile, ends: { ...profile.ends, [shapeOf[move]]: end } }
-}
-
-/** The page that ended where a page in this direction has to begin; null if an earlier run read it. */
-export function pageBefore({ lastPage }: Reading, range: TimeRange, way: ScanDirection): ScanPage | null {
-  return lastPage?.range === range && lastPage.way === way ? lastPage.page : null
 }
 
 /** Replaces the range in hand by what is left of it after a page. */
@@ -168,12 +178,9 @@ export function replaceRange(
   const [first] = rests
   reading.pending = [...rests, ...others]
   reading.lastPage = page && first && way ? { range: first, way, page } : null
-  if (range?.hi === null && !rests.some(({ hi }) => hi === null)) endOpenRange(reading, range, page)
-}
-
-/** The next run begins with the newest second seen, but not beyond the cursor limit. */
-function endOpenRange(reading: Reading, { lo }: TimeRange, page: ScanPage | null): void {
-  const seen = page === null ? lo : Math.max(lo, newestTime(reading.profile, page))
+  if (range?.hi !== null || rests.some(({ hi }) => hi === null)) return
+  // The open range has ended: the next run begins with the newest second seen, but not beyond the cursor limit.
+  const seen = page === null ? range.lo : Math.max(range.lo, newestTime(reading, page))
   reading.nextRunAt = Math.min(seen, page?.cursorLimit ?? seen, reading.frozenLimit ?? seen)
 }
 
@@ -200,8 +207,13 @@ export function addGap(reading: Reading, { lo, hi }: TimeRange, reason: keyof ty
   reading.missedRanges.push({ range: { lo, hi }, reason: gapReasons[reason] })
 }
 
-function newestTime(profile: PagingProfile, page: ScanPage): EpochSeconds {
-  const order = profile.order ?? conservativeOrder(page.times)
+/** The order by which the page is safe; null if its rows have no times. */
+export function orderOf({ profile }: Reading, page: ScanPage): SortOrder | null {
+  return profile.order ?? conservativeOrder(page.times)
+}
+
+function newestTime(reading: Reading, page: ScanPage): EpochSeconds {
+  const order = orderOf(reading, page)
   return (order === null ? undefined : completeUpTo(order, page.times)) ?? 0
 }
 
@@ -216,7 +228,7 @@ export function awaitProof(reading: Reading, page: ScanPage): void {
 
 /** After all that the page has taken from the range. */
 export function setTaken(reading: Reading, range: TimeRange): void {
-  const { unproven, pending, list, profile } = reading
+  const { unproven, pending } = reading
   if (unproven === null || pending[0] === range) return
   const rests = pending.slice(0, pending.length - unproven.pending.length + 1)
   const lo = (rests.find(({ hi }) => hi !== range.hi)?.hi ?? range.lo - 1) + 1
@@ -224,7 +236,7 @@ export function setTaken(reading: Reading, range: TimeRange): void {
   const hi = next === undefined ? range.hi : next - 1
   // A page that is not cut shows all rows, whatever their order.
   const taken = hi !== null && hi < lo ? [] : [{ lo, hi }]
-  reading.unproven = isCut(list, profile, unproven.page) ? { ...unproven, taken } : null
+  reading.unproven = isCut(reading, unproven.page) ? { ...unproven, taken } : null
 }
 
 /** False: a page with a bound refutes the page without, so the range is read anew. */
@@ -233,7 +245,7 @@ export function isProvenBy(reading: Reading, page: ScanPage, bounds: TimeBounds)
   if (unproven === null || isSamePage(page, unproven.page)) return true
   if (page.times.some((row) => isOutside(row, bounds, null))) return true
   const isMissing = (field: string) => !unproven.page.times.some((row) => row.has(field))
-  const common = [...(page.times[0]?.keys() ?? [])].filter((field) => page.times.every((row) => row.has(field)))
+  const common = conservativeOrder(page.times)?.fields ?? []
   // More rows are said to follow an empty page: that is a gap of its own, and shows no time.
   if (page.ids.length === 0 && page.hasMore) return true
   if (page.ids.length > 0 && !common.some(isMissing)) {
