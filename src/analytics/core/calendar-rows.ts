@@ -22,14 +22,8 @@ export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, { 
     const [starts_at, ends_at] = [startOfDay(zone, day), startOfDay(zone, day + 1)]
     const parts = datePartsOf(day)
     const kinds = { is_weekend: parts.weekday > 5, is_holiday: date in holidays }
-    return {
-      date,
-      starts_at,
-      ends_at,
-      ...parts,
-      ...kinds,
-      business_seconds: business.secondsBetween(starts_at, ends_at),
-    }
+    const business_seconds = business.secondsBetween(starts_at, ends_at)
+    return { date, starts_at, ends_at, ...parts, ...kinds, business_seconds }
   })
   const offsets = [...zone.offsetSpans(from, to)]
   return {
@@ -47,18 +41,12 @@ const fromTheBeginning: LocalDate = '1970-01-01'
 
 /** A target without an end holds until another one of its name begins. */
 export function slaRows(targets: readonly Target[]) {
-  return targets.map((target) => {
-    const from_date = target.from ?? fromTheBeginning
-    const starts = targets.filter(({ name }) => name === target.name).map(({ from }) => from ?? fromTheBeginning)
-    const ends = [target.to, ...starts.filter((date) => date > from_date)].filter((date) => date !== null)
-    return {
-      name: target.name,
-      clock: target.clock,
-      which: target.which,
-      target_seconds: target.withinSeconds,
-      in_business: target.inBusinessHours,
-      from_date,
-      to_date: ends.toSorted()[0] ?? null,
-    }
-  })
+  return targets.map(
+    ({ name, clock, which, withinSeconds: target_seconds, inBusinessHours: in_business, from, to }) => {
+      const from_date = from ?? fromTheBeginning
+      const starts = targets.filter((other) => other.name === name).map((other) => other.from ?? fromTheBeginning)
+      const ends = [to, ...starts.filter((date) => date > from_date)].filter((date) => date !== null)
+      return { name, clock, which, target_seconds, in_business, from_date, to_date: ends.toSorted()[0] ?? null }
+    },
+  )
 }

@@ -51,22 +51,7 @@ export function localTime(calendar: Calendar, at: EpochSeconds | null) {
 }
 
 /** A row of `business_spans`. */
-type BusinessSpan = {
-  readonly opens_s: EpochSeconds
-  readonly closes_s: EpochSeconds
-  readonly seconds_before: Seconds
-}
-
-/**
- * Business hours as spans of time. Business is open whenever the local clock shows a time within the hours: an hour that
- * occurs twice when the clocks change counts twice, and one that is skipped does not count.
- */
-type BusinessHours = {
-  /** Negative if `to` is the earlier one. */
-  readonly secondsBetween: (from: EpochSeconds, to: EpochSeconds) => Seconds
-  /** The spans that end after `from`, up to `to`. */
-  readonly spansBetween: (from: EpochSeconds, to: EpochSeconds) => BusinessSpan[]
-}
+type BusinessSpan = Readonly<Record<'opens_s' | 'closes_s', EpochSeconds> & { seconds_before: Seconds }>
 
 /** Outside of these years business is closed, unless it is open round the clock: no time of a service lies there. */
 export const firstOpening: EpochSeconds = Date.UTC(2000, 0, 1) / 1000
@@ -75,15 +60,25 @@ const lastClosing: EpochSeconds = Date.UTC(2100, 0, 1) / 1000
 /** How much longer the list of spans becomes at once. */
 const stepSeconds = 400 * daySeconds
 
-const roundTheClock: BusinessHours = {
-  secondsBetween: (from, to) => to - from,
-  spansBetween: (_, to) => [{ opens_s: firstOpening, closes_s: to, seconds_before: 0 }],
+const roundTheClock = {
+  secondsBetween: (from: EpochSeconds, to: EpochSeconds): Seconds => to - from,
+  spansBetween: (_: EpochSeconds, to: EpochSeconds): BusinessSpan[] => [
+    { opens_s: firstOpening, closes_s: to, seconds_before: 0 },
+  ],
 }
 
 const wholeDay: readonly OpeningHours[] = [{ opens: 0, closes: 1440 }]
 
-/** `hours`: null = round the clock. The spans reach up to the latest time asked for: one year costs one year. */
-export function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays): BusinessHours {
+/**
+ * Business hours as spans of time. Business is open whenever the local clock shows a time within the hours: an hour that
+ * occurs twice when the clocks change counts twice, and one that is skipped does not count. `hours`: null = round the clock.
+ * The spans reach up to the latest time asked for: one year costs one year.
+ */
+export function createBusinessHours(
+  zone: TimeZone,
+  hours: WeeklyHours | null,
+  holidays: Holidays,
+): typeof roundTheClock {
   const dates = new Map(Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]))
   if (hours === null && dates.size === 0) return roundTheClock
   const hoursOfDay = (day: DayNumber) => dates.get(day) ?? (hours === null ? wholeDay : (hours[weekdayOf(day)] ?? []))
@@ -108,7 +103,9 @@ export function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, h
     return span === undefined ? 0 : span.seconds_before + Math.min(at, span.closes_s) - span.opens_s
   }
   return {
+    /** Negative if `to` is the earlier one. */
     secondsBetween: (from, to) => secondsBefore(to) - secondsBefore(from),
+    /** Those that end after `from`, up to `to`. */
     spansBetween: (from, to) => {
       extendTo(to)
       return spans

@@ -13,19 +13,15 @@ export type ActivityEntry = {
 export function deriveVisits(entries: readonly ActivityEntry[], gapSeconds: Seconds, calendar: Calendar) {
   const visitors = Map.groupBy(entries, ({ visitorId }) => visitorId)
   return [...visitors].flatMap(([visitorId, ofVisitor]) =>
-    runsOf(
-      ofVisitor.toSorted((a, b) => a.at - b.at),
-      gapSeconds,
-    ).map((run, index) => visitRow(visitorId, index + 1, run, calendar)),
+    runsOf(ofVisitor, gapSeconds).map((run, index) => visitRow(visitorId, index + 1, run, calendar)),
   )
 }
 
 type Run = [ActivityEntry, ...ActivityEntry[]]
 
-/** `entries`: in the order of time. */
 function runsOf(entries: readonly ActivityEntry[], gapSeconds: Seconds): Run[] {
   const runs: Run[] = []
-  for (const entry of entries) {
+  for (const entry of entries.toSorted((a, b) => a.at - b.at)) {
     const run = runs.at(-1)
     const before = run?.at(-1)
     if (run !== undefined && before !== undefined && entry.at - before.at <= gapSeconds) run.push(entry)

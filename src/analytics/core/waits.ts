@@ -59,12 +59,8 @@ function endOfWait(turn: Turn, next: Turn | undefined, handlings: readonly Epoch
   const handledAt = handlingFrom(handlings, turn.endedAt)
   if (next !== undefined && next.role !== 'visitor' && (handledAt === null || next.startedAt <= handledAt))
     return { by: next.role, at: next.startedAt, name: next.firstName, isAnswer: true }
-  return {
-    by: handledAt === null ? ('nobody' as const) : ('handled' as const),
-    at: handledAt,
-    name: null,
-    isAnswer: false,
-  }
+  const by = handledAt === null ? ('nobody' as const) : ('handled' as const)
+  return { by, at: handledAt, name: null, isAnswer: false }
 }
 
 /** From when on the conversation was open during the wait. Once open, it stays so until the wait ends. */
@@ -86,10 +82,7 @@ function humanAnswersOf(turns: readonly Turn[], handlings: readonly EpochSeconds
   let before: Turn | null = null
   for (const turn of turns) {
     if (waiting !== null && isHandledBetween(handlings, waiting.endedAt, turn.startedAt)) waiting = null
-    if (turn.role === 'visitor' && waiting === null) {
-      waiting = turn
-      aiAnswers = 0
-    }
+    if (turn.role === 'visitor' && waiting === null) [waiting, aiAnswers] = [turn, 0]
     if (turn.role === 'ai') aiAnswers++
     if (turn.role === 'human' && waiting !== null && before !== null) {
       const waitedSince = before.role === 'ai' ? before.endedAt : before.startedAt

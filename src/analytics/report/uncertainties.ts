@@ -72,14 +72,8 @@ function ofThePeriod({ period, today, firstDate, mirroredFrom, project, current 
   }
 }
 
-function ofAStream({
-  stream,
-  syncedAt,
-  skipped,
-  failed,
-  openGaps,
-  neverRead,
-}: ReportData['streams'][number]): Reasons[] {
+function ofAStream(row: ReportData['streams'][number]): Reasons[] {
+  const { stream, syncedAt, skipped, failed, openGaps, neverRead } = row
   const reasons = [
     skipped !== null && `is skipped, because the key lacks the scope ${skipped}`,
     skipped === null && syncedAt === null && 'has never been read to its end',

@@ -55,16 +55,14 @@ async function replaceGroup(source: FactSource, ids: readonly string[], historie
     for (const table of ['fct_wait', 'fct_state', 'fct_contribution'] as const)
       await deleteRows(source, table, 'conversation_id', known)
   await removeSearchEntries(source, known)
-  const rowsOf = {
-    fct_conversation: facts.map(({ conversation }) => conversation),
-    fct_wait: facts.flatMap(({ waits }) => waits),
-    fct_state: facts.flatMap(({ states }) => states),
-    fct_contribution: facts.flatMap(({ contributions }) => contributions),
-  }
-  await insertRows(source, 'fct_conversation', rowsOf.fct_conversation)
-  await insertRows(source, 'fct_wait', rowsOf.fct_wait)
-  await insertRows(source, 'fct_state', rowsOf.fct_state)
-  await insertRows(source, 'fct_contribution', rowsOf.fct_contribution)
+  const conversations = facts.map(({ conversation }) => conversation)
+  const waits = facts.flatMap((fact) => fact.waits)
+  const states = facts.flatMap((fact) => fact.states)
+  const contributions = facts.flatMap((fact) => fact.contributions)
+  await insertRows(source, 'fct_conversation', conversations)
+  await insertRows(source, 'fct_wait', waits)
+  await insertRows(source, 'fct_state', states)
+  await insertRows(source, 'fct_contribution', contributions)
   if (source.hasSearch) await insertSearchEntries(source, histories.map(toIndexed))
 }
 
@@ -96,13 +94,8 @@ async function readHistories(
     where project_id = ${project} and deleted_at is null and conversation_id ${inList(kind, ids)}
     order by conversation_id, id ${limit}`)
   if (ids.length > 1 && messages.length > maxMessagesPerGroup) return 'too many messages'
-  const conversations = await read(sql<
-    Texts<'visitorId' | 'origin' | 'assignedAgentId'> & {
-      readonly createdAt: EpochSeconds | null
-      readonly handledAt: EpochSeconds | null
-      readonly isMessagesComplete: boolean | number | null
-    }
-  >`
+  type Stored = Record<'createdAt' | 'handledAt', EpochSeconds | null> & { isMessagesComplete: boolean | number | null }
+  const conversations = await read(sql<Texts<'visitorId' | 'origin' | 'assignedAgentId'> & Stored>`
     select id as conversation, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
       ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
       messages_complete as "isMessagesComplete" from conversations

@@ -101,10 +101,8 @@ export async function deleteRows(
   column: string,
   values: readonly string[],
 ): Promise<void> {
-  await sendStatement(
-    db,
-    sql`delete from ${sql.table(table)} where project_id = ${project} and ${sql.ref(column)} ${inList(kind, values)}`,
-  )
+  const hasValue = sql`${sql.ref(column)} ${inList(kind, values)}`
+  await sendStatement(db, sql`delete from ${sql.table(table)} where project_id = ${project} and ${hasValue}`)
 }
 
 /** Replaces all of the project's rows. */

@@ -41,11 +41,8 @@ export type ProjectFacts = ReturnType<typeof createProjectFacts>
 
 /** `isComplete`: nothing is left to be derived. */
 export function createProjectFacts(context: ProjectDb, settings: FactsSettings) {
-  const work = {
-    ...context,
-    settings,
-    calendar: createCalendar({ ...settings.analytics, timeZone: settings.timeZone }),
-  }
+  const calendar = createCalendar({ ...settings.analytics, timeZone: settings.timeZone })
+  const work = { ...context, settings, calendar }
   return retryAllMethods(context.retry, {
     /** Derives what is pending, and continues a rebuild or begins the one that changed settings ask for. */
     refresh: async (options: FactsOptions = {}) => {

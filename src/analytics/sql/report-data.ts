@@ -20,43 +20,33 @@ import { describeDifference, readOpenQueue, serviceDifference } from './waiting.
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>
 export type PeriodData = Awaited<ReturnType<typeof readPeriodData>>
 
-/** From `dim_project`. Times are RFC 3339 text. */
-type ReportProject = {
-  readonly timeZone: string
-  readonly mirroredSince: string
-  /** Conversations and messages are complete up to this time; null = not read to the end yet. */
-  readonly asOf: string | null
-  /** Null: not mirrored, or not read to the end yet. */
-  readonly callsAsOf: string | null
-  readonly factsDue: number
-  readonly isRebuilding: boolean
-}
+/**
+ * From `dim_project`. Times are RFC 3339 text; that up to which conversations and messages, or calls, are complete is null
+ * if they are not mirrored, or not read to the end yet.
+ */
+type ReportProject = Readonly<
+  Record<'timeZone' | 'mirroredSince', string> &
+    Record<'asOf' | 'callsAsOf', string | null> & { factsDue: number; isRebuilding: boolean }
+>
 
-export type DayRow = {
-  readonly date: LocalDate
-  readonly started: number
-  readonly waits: number
-  readonly handlings: number
-  readonly openAtEnd: number | null
-  readonly waitingAtEnd: number | null
-  readonly humanAnswerMedianSeconds: Seconds | null
-}
+export type DayRow = Readonly<
+  { date: LocalDate } & Record<'started' | 'waits' | 'handlings', number> &
+    Record<'openAtEnd' | 'waitingAtEnd' | 'humanAnswerMedianSeconds', number | null>
+>
 
 /** `weekday`: 1 = Monday … 7. */
-export type HourRow = { readonly weekday: number; readonly hour: number; readonly waits: number }
+type HourRow = Readonly<Record<'weekday' | 'hour' | 'waits', number>>
 
-/** A number of the service's daily rollup over the period. */
-export type RollupRow = {
-  readonly metric: string
-  /** The number of ours that it is; null = none is. */
-  readonly definition: string | null
-  readonly equal: number
-  readonly different: number
-  readonly notFinal: number
-  readonly notCompared: number
-  /** Of the days that are different; null = there are none. Sums would mislead: some numbers are medians. */
-  readonly largestDifference: number | null
-}
+/**
+ * A number of the service's daily rollup over the period. `definition`: the number of ours that it is; null = none is.
+ * `largestDifference`: of the days that are different; null = there are none. Sums would mislead: some numbers are medians.
+ */
+type RollupRow = Readonly<
+  { metric: string; definition: string | null; largestDifference: number | null } & Record<
+    'equal' | 'different' | 'notFinal' | 'notCompared',
+    number
+  >
+>
 
 type QualityRow = Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
 type StreamRow = Readonly<
@@ -72,11 +62,7 @@ export type ResponseTimeRow = {
 } & Durations
 
 /** Null: there are no values. */
-type Durations = {
-  readonly answers: number
-  readonly medianSeconds: Seconds | null
-  readonly p90Seconds: Seconds | null
-}
+type Durations = Readonly<{ answers: number } & Record<'medianSeconds' | 'p90Seconds', Seconds | null>>
 
 const noDurations: Durations = { answers: 0, medianSeconds: null, p90Seconds: null }
 
@@ -224,7 +210,7 @@ async function readPeriodData(read: SnapshotReader, project: ProjectId, range: D
   }
 }
 
-type TargetCounts = Readonly<Record<'waits' | 'met' | 'missed' | 'open' | 'without', number>>
+export type TargetCounts = Readonly<Record<'waits' | 'met' | 'missed' | 'open' | 'without', number>>
 
 const valueColumns = { human: 'human', any: 'answer', all: 'seconds', business: 'business_seconds' } as const
 

@@ -107,12 +107,7 @@ async function createViews(trx: Db, kind: DatabaseKind, create: Create, list = v
 }
 
 /** Shows the columns that a mirrored table has now in the view of its rows. `without`: a column about to be widened. */
-export async function showDiscoveredColumns(
-  trx: Db,
-  kind: DatabaseKind,
-  table: string,
-  without?: string,
-): Promise<void> {
+export async function showDiscoveredColumns(trx: Db, kind: DatabaseKind, table: string, without?: string) {
   const shown = views.filter(([, { discovers }]) => discovers === table)
   if (kind === 'postgres') return createViews(trx, kind, 'create or replace view', shown, without)
   for (const [name] of shown) await sql`drop view if exists ${sql.table(name)}`.execute(trx)

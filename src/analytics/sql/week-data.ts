@@ -10,15 +10,10 @@ import { completeWaits } from '../views/waits.ts'
 
 export type WeekData = NonNullable<Awaited<ReturnType<typeof readWeekData>>>
 
-export type WeekDay = {
-  readonly date: LocalDate
-  readonly started: number
-  readonly aiOnly: number
-  readonly handlings: number
-  readonly openAtEnd: number | null
-  readonly waitingAtEnd: number | null
-  readonly medianSeconds: Seconds | null
-}
+export type WeekDay = Readonly<
+  { date: LocalDate } & Record<'started' | 'aiOnly' | 'handlings', number> &
+    Record<'openAtEnd' | 'waitingAtEnd' | 'medianSeconds', number | null>
+>
 
 /**
  * Null: no day has been read to its end yet. `firstDate`: of the oldest conversation. `mirroredFrom`: from then on changes
@@ -36,16 +31,10 @@ export function readWeekData({ db, kind, project }: ProjectDb, now: EpochMs) {
     const end = readUntil < today ? readUntil : today
     const period = chooseReportPeriod({ to: dateText(dayNumber(end) - 1) }, today, end)
     const dates = `between '${period.before.from}' and '${period.to}'`
-    const medians = percentilesOf({
-      groups: {
-        project_id: 'w.project_id',
-        is_current: `case when w.started_date >= '${period.from}' then 1 else 0 end`,
-      },
-      ...{
-        value: 'w.human_seconds',
-        from: `${completeWaits} where w.human_seconds is not null and w.started_date ${dates}`,
-      },
-    })
+    const is_current = `case when w.started_date >= '${period.from}' then 1 else 0 end`
+    const from = `${completeWaits} where w.human_seconds is not null and w.started_date ${dates}`
+    const groups = { project_id: 'w.project_id', is_current }
+    const medians = percentilesOf({ groups, value: 'w.human_seconds', from })
     return {
       ...{ period, firstDate: known.firstDate, mirroredFrom: localDateOf(known.since) },
       days: await read(sql<WeekDay>`

@@ -195,9 +195,6 @@ export function percentilesByDay(
 }
 
 /** Percentiles as a query to merge; its key are the groups. */
-export function percentileSource({
-  columns,
-  ...source
-}: PercentileSource & Pick<MergedSource, 'columns'>): MergedSource {
+export function percentileSource({ columns, ...source }: PercentileSource & Pick<MergedSource, 'columns'>) {
   return { key: Object.keys(source.groups), columns, from: `(${percentilesOf(source)}) percentiles` }
 }

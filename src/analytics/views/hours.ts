@@ -24,16 +24,11 @@ const sources: readonly MergedSource[] = [
   countBy('fct_wait', 'started', 'waits_started', 'times that a visitor began to wait'),
   countBy('fct_wait', 'human_answered', 'human_answers', 'answers of humans to waiting visitors'),
   countBy('fct_wait', 'ended', 'ai_answers', 'answers of the AI to waiting visitors', "ended_by = 'ai'"),
-  ofHour({
-    observed_seconds: kind.seconds('seconds for which the availability and the number of agents are known'),
-  }),
+  ofHour({ observed_seconds: kind.seconds('seconds for which the availability and the number of agents are known') }),
 ]
 
 /** What the rates are computed from. */
-const observed = ofHour({
-  available_seconds: kind.seconds(''),
-  agent_seconds: kind.seconds(''),
-})
+const observed = ofHour({ available_seconds: kind.seconds(''), agent_seconds: kind.seconds('') })
 
 const ratio = (dividend: string, divisor: string) => `cast(${dividend} as double precision) / nullif(${divisor}, 0)`
 
