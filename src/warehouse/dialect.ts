@@ -94,6 +94,18 @@ export async function acquireLock(
   await sendStatement(trx, sql`select ${lock}(hashtext(${name}))`)
 }
 
+export type TableColumn = { readonly name: string; readonly declared: string }
+
+/** In the order in which they were added: Postgres adds columns to a view at its end only. */
+export async function readColumns(db: Db, kind: DatabaseKind, table: string): Promise<readonly TableColumn[]> {
+  const { rows } = await (kind === 'sqlite'
+    ? sql<TableColumn>`select name, type as declared from pragma_table_info(${table}) order by cid`
+    : sql<TableColumn>`select attname as name, format_type(atttypid, null) as declared from pg_attribute
+        where attrelid = to_regclass(${table}) and attnum > 0 and not attisdropped order by attnum`
+  ).execute(db)
+  return rows
+}
+
 /** For statements with many rows, as their parameters are limited. */
 export function* batchesOf<T>(rows: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < rows.length; from += size) yield rows.slice(from, from + size)

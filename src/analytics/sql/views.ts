@@ -8,7 +8,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { batchesOf, quoteName } from '../../warehouse/dialect.ts'
+import { batchesOf, quoteName, readColumns, type TableColumn } from '../../warehouse/dialect.ts'
 import { writeComments } from '../../warehouse/migrate.ts'
 import { analyticsObjects, analyticsViews, metabaseMetadata } from '../views/all-views.ts'
 import { type AnalyticsView, describeColumn } from '../views/analytics-view.ts'
@@ -165,8 +165,6 @@ async function writeMetabaseMetadata(trx: Db): Promise<void> {
     await trx.insertInto('_metabase_metadata').values(rows).execute()
 }
 
-type Column = { readonly name: string; readonly declared: string }
-
 /**
  * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each discovered column is a
  * text, so that it keeps its type when the column is widened. `without`: one that is about to be widened, which nothing
@@ -193,18 +191,8 @@ async function viewSql(trx: Db, kind: DatabaseKind, view: AnalyticsView, without
     left join facts_state s on s.project_id = o.project_id`
 }
 
-/** In the order in which they were added: Postgres adds columns to a view at its end only. */
-async function readColumns(trx: Db, kind: DatabaseKind, table: string): Promise<readonly Column[]> {
-  const { rows } = await (kind === 'sqlite'
-    ? sql<Column>`select name, type as declared from pragma_table_info(${table}) order by cid`
-    : sql<Column>`select attname as name, format_type(atttypid, null) as declared from pg_attribute
-        where attrelid = to_regclass(${table}) and attnum > 0 and not attisdropped order by attnum`
-  ).execute(trx)
-  return rows
-}
-
 /** The same text in both databases. */
-function asText(kind: DatabaseKind, { name, declared }: Column): string {
+function asText(kind: DatabaseKind, { name, declared }: TableColumn): string {
   const value = `t.${quoteName(name)}`
   if (kind === 'postgres')
     return declared === 'timestamp with time zone'

@@ -61,16 +61,12 @@ export const pooledMs: Ms = 30 * 86_400_000
 /** One estimate for each stream that was audited within the month. */
 export function estimateDifferences(results: readonly AuditResult[], now: EpochMs): AuditEstimate[] {
   const recent = results.filter(({ finishedAt }) => Date.parse(finishedAt) > now - pooledMs)
-  return auditedStreams.flatMap((stream) =>
-    estimateStream(
-      stream,
-      recent.filter((result) => result.stream === stream),
-    ),
-  )
+  const ordered = recent.toSorted((a, b) => (a.finishedAt < b.finishedAt ? -1 : 1))
+  return auditedStreams.flatMap((stream) => estimateStream(stream, ordered))
 }
 
 function estimateStream(stream: AuditedStream, results: readonly AuditResult[]): AuditEstimate[] {
-  const ordered = results.toSorted((a, b) => (a.finishedAt < b.finishedAt ? -1 : 1))
+  const ordered = results.filter((result) => result.stream === stream)
   const last = ordered.at(-1)
   if (last === undefined) return []
   const isExact = last.compared > 0 && last.compared + last.gone === last.population
@@ -99,9 +95,7 @@ function estimateStream(stream: AuditedStream, results: readonly AuditResult[]):
   ]
 }
 
-type Counts = { readonly sampled: number; readonly differing: number }
-
-function exactWords(stream: AuditedStream, { sampled, differing }: Counts): string {
+function exactWords(stream: AuditedStream, { sampled, differing }: SampleCounts): string {
   if (differing === 0) return `none of the ${formatCount(sampled)} ${stream} differed from the service`
   return `${formatCount(differing)} of the ${formatCount(sampled)} ${stream} differed from the service`
 }
@@ -161,11 +155,11 @@ function logProbabilityOfAtMost(k: number, n: number, share: number): number {
   return sum
 }
 
-/** `cases` of `among`: never less than the share that it describes. */
-type Frequency = { readonly cases: number; readonly among: number }
-
-/** The share rounded up to whole cases among a power of ten: to two digits, or to one if that makes no difference. */
-export function toFrequency(share: number): Frequency {
+/**
+ * The share rounded up to whole cases among a power of ten: to two digits, or to one if that makes no difference. `cases` of
+ * `among` are never less than it.
+ */
+export function toFrequency(share: number) {
   let among = 100
   while (share * among < 2 && among < 1e12) among *= 10
   let cases = Math.min(among, Math.ceil(share * among))

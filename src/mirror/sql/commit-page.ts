@@ -69,11 +69,8 @@ async function commitGroup(
   store = storeRows,
 ): Promise<void> {
   try {
-    const results = await commitPages(
-      context,
-      group.map(({ page }) => page),
-      store,
-    )
+    const pages = group.map(({ page }) => page)
+    const results = await commitPages(context, pages, store)
     await onStored(results.reduce((sum, { changed }) => sum + changed, 0))
     for (const [i, result] of results.entries()) group[i]?.resolve(result)
   } catch (error) {
@@ -114,13 +111,13 @@ type StoreRows = (
 ) => Promise<{ readonly changed: number; readonly rejectedRows: readonly RejectedRow[] }>
 
 const storeRows: StoreRows = async (trx, page, encoded) => {
-  const { stream, requestedAt, childRead, seenRowsKey, isAuthoritative = false } = page
+  const { stream, requestedAt, childRead, seenRowsKey } = page
   if (encoded.rows.length === 0) return { changed: 0, rejectedRows: [] }
   const { children, firstKey, list } = streamTables[stream]
   const rows = list === null ? encoded.rows : await withStoredIds(trx, list, encoded.rows)
   const before = stream === 'conversations' ? await readStoredConversations(trx, rows) : null
   if (stream === 'analytics') for (const row of rows) await clearForRollup(trx, row)
-  const stored = await upsertRows(trx, { stream, columns: encoded.columns, isAuthoritative }, rows)
+  const stored = await upsertRows(trx, page, encoded.columns, rows)
   if (before !== null) await recordChanges(trx, rows, before, new Set(stored), requestedAt)
   else for (const child of children) await addPendingChildren(trx, child, stored, requestedAt)
   if (stream === 'call_recordings') await updateCheckedAt(trx, page, rows, 'checked_at')

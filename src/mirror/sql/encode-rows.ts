@@ -39,11 +39,8 @@ export function encodePage(context: EncodingContext, page: MirrorCommit, fields:
     for (const column of columns)
       encoded[column.name] = encodeValue(context.kind, column.type, readValue(context, page, row, column), onEscaped)
     const key = keyOf(page.stream, encoded)
-    const why = key.includes(null)
-      ? 'its key is missing or unreadable'
-      : key.some(isTooLong)
-        ? 'its id is too long'
-        : null
+    const tooLong = key.some(isTooLong) ? 'its id is too long' : null
+    const why = key.includes(null) ? 'its key is missing or unreadable' : tooLong
     if (why === null) byKey.set(key.join('\n'), encoded)
     else rejectedRows.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why })
   }
@@ -163,16 +160,10 @@ function toNumber(value: Value): SqlValue {
   return Number.isFinite(number) ? number : null
 }
 
-const booleans: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['false', false],
-  ['1', true],
-  ['0', false],
-])
-
 function toBoolean(kind: DatabaseKind, value: Value): SqlValue {
-  const known = booleans.get(String(value)) ?? null
-  return kind === 'sqlite' && known !== null ? Number(known) : known
+  const isTrue = ['true', '1'].includes(String(value))
+  if (!isTrue && !['false', '0'].includes(String(value))) return null
+  return kind === 'sqlite' ? Number(isTrue) : isTrue
 }
 
 /** The times that both databases can store and RFC 3339 can express. */

@@ -47,13 +47,11 @@ export async function closeGaps(
   dedupKeys: readonly string[],
 ): Promise<void> {
   if (dedupKeys.length === 0) return
-  await sendStatement(
-    db,
-    sql`
+  const close = sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and subject ${inList(kind, dedupKeys)}
-      and resolved_at is null`,
-  )
+      and resolved_at is null`
+  await sendStatement(db, close)
 }
 
 /** Why that gap is open; null = it is not. */
@@ -69,9 +67,8 @@ export async function resolveGaps({ db, project, clock }: ProjectDb, stream: Str
   const { numAffectedRows } = await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and resolved_at is null
-      and subject not like 'parent:%' and subject <> ${massDeletionGapKey} and (seen_at is null or seen_at < ${since})`.execute(
-    db,
-  )
+      and subject not like 'parent:%' and subject <> ${massDeletionGapKey}
+      and (seen_at is null or seen_at < ${since})`.execute(db)
   return Number(numAffectedRows)
 }
 

@@ -40,14 +40,12 @@ async function markPendingFacts(
   kind: FactKind,
   ids: readonly string[],
 ): Promise<void> {
-  await sendStatement(
-    db,
-    sql`
+  const mark = sql`
     insert into facts_due (project_id, kind, id)
     select ${typed('text', project)}, ${typed('text', kind)}, due.value
     from ${listParameter(database, [...new Set(ids)])} as due where true
-    on conflict do nothing`,
-  )
+    on conflict do nothing`
+  await sendStatement(db, mark)
 }
 
 /** A kind of which facts are pending; null = none are. */

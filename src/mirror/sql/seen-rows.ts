@@ -13,13 +13,11 @@ type Scope = 'all' | 'open'
 
 export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
-  await sendStatement(
-    db,
-    sql`
+  const add = sql`
     insert into sync_census (project_id, census, id)
     select ${typed('text', project)}, ${typed('text', key)}, listed.value
-    from ${listParameter(kind, ids)} as listed where true on conflict do nothing`,
-  )
+    from ${listParameter(kind, ids)} as listed where true on conflict do nothing`
+  await sendStatement(db, add)
 }
 
 /** Ids of the set, in id order. */

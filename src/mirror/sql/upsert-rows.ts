@@ -1,28 +1,23 @@
 /** Upserts the rows of a page. An unchanged row is not written again, and an older copy never replaces a newer one. */
 import { sql } from 'kysely'
-import type { StreamName } from '../../../schema/stream-specs.ts'
+
 import { tables } from '../../../schema/tables.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
 import { arrayInsert, batchesOf, rowsPerArrayInsert, rowsPerStatement } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { messageFields } from '../core/message-fields.ts'
+import type { MirrorCommit } from '../core/mirror.ts'
 import type { EncodedRow } from './encode-rows.ts'
 import { type InsertedColumn, type StreamTable, streamTables } from './stream-tables.ts'
-
-type Upsert = {
-  readonly stream: StreamName
-  readonly columns: readonly InsertedColumn[]
-  /** The rows are current, whatever a column shows of their age. */
-  readonly isAuthoritative: boolean
-}
 
 /** Within a transaction; no key may occur twice. Returns the first part of the key of each new or changed row. */
 export async function upsertRows(
   { db, kind, project, clock }: ProjectDb,
-  { stream, columns, isAuthoritative }: Upsert,
+  { stream, isAuthoritative = false }: MirrorCommit,
+  columns: readonly InsertedColumn[],
   rows: readonly EncodedRow[],
 ): Promise<string[]> {
-  const { firstKey, ...table } = streamTables[stream]
+  const table = streamTables[stream]
   const key: readonly string[] = tables[table.stored].key
   const names = columns.map(({ name }) => name)
   // No row has `deleted_at`, so its excluded value is null: a row that the service returned exists.
@@ -31,7 +26,7 @@ export async function upsertRows(
     on conflict (${sql.join(key.map((name) => sql.ref(name)))}) do update
     set ${sql.join(updated.map((name) => sql`${sql.ref(name)} = ${excluded(name)}`))}
     where ${isDifferent(table)} and ${isNewer(table, isAuthoritative, clock() + clockToleranceSeconds * 1000)}
-    returning ${sql.ref(firstKey)} as id`
+    returning ${sql.ref(table.firstKey)} as id`
   const stored: string[] = []
   for (const batch of batchesOf(rows, kind === 'sqlite' ? rowsPerStatement[0] : rowsPerArrayInsert)) {
     const valuesOf = (name: string) => batch.map((row) => row[name] ?? null)
@@ -50,7 +45,7 @@ function rowInsert(table: StreamTable['stored'], names: readonly string[], rows:
 
 const excluded = (name: string) => sql.ref(`excluded.${name}`)
 
-function isDifferent({ stored: table, hasDeletedAt }: Pick<StreamTable, 'stored' | 'hasDeletedAt'>) {
+function isDifferent({ stored: table, hasDeletedAt }: StreamTable) {
   const documented = table === 'message_rows' ? Object.values(messageFields).map(([column]) => column) : []
   const compared = ['raw', ...documented.filter((name) => !tables[table].key.some((part) => part === name))]
   const conditions = compared.map((name) => sql`${excluded(name)} is distinct from ${sql.ref(`${table}.${name}`)}`)
@@ -58,11 +53,7 @@ function isDifferent({ stored: table, hasDeletedAt }: Pick<StreamTable, 'stored'
   return sql`(${sql.join(conditions, sql` or `)})`
 }
 
-function isNewer(
-  { stored: table, newerBy }: Pick<StreamTable, 'stored' | 'newerBy'>,
-  isAuthoritative: boolean,
-  latestPossible: number,
-) {
+function isNewer({ stored: table, newerBy }: StreamTable, isAuthoritative: boolean, latestPossible: number) {
   const stored = (name: string) => sql.ref(`${table}.${name}`)
   // A row that was requested in the future was stored while a clock was wrong, so its time orders nothing.
   const isRequestedLater = sql`(excluded.asked_at >= ${stored('asked_at')} or ${stored('asked_at')} > ${latestPossible})`

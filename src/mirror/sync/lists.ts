@@ -1,7 +1,7 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
 
-import type { Priority } from '../../service/core/api-request.ts'
 import { daySeconds, type EpochMs, type Ms } from '../../values/time.ts'
+import type { MirrorCommit } from '../core/mirror.ts'
 import { streamRange } from '../core/mirrored-range.ts'
 import { decodeProfile, documentedPageSizes, type ListEndpoint } from '../core/pagination/paging-profile.ts'
 import {
@@ -23,7 +23,7 @@ import {
   retryHidden,
   retryOpenFilter,
 } from './conversation-lists.ts'
-import { commitPage, commitWithoutRows, readPages, toGaps } from './pages.ts'
+import { commitPage, commitWithoutRows, type ListScan, readPages, toGaps } from './pages.ts'
 import { needsBothBounds, recheckRows, resolveUnseenRows } from './rows-by-id.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
@@ -76,7 +76,8 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
     const before = isRelisted ? [start] : known
     const wider = isRelisted ? before : behind
     const ranges = stream.name === 'calls' ? await withLateArrivingCalls(run, wider) : wider
-    await readRanges(run, stream, { list, cursorName, before, ranges, priority: priorityFor(run, stored === null) })
+    const scan = { stream: stream.name, list, ranges, priority: priorityFor(run, stored === null) }
+    await readRanges(run, stream, scan, before, (cursor) => ({ cursors: { [cursorName]: cursor } }))
   }
 }
 
@@ -147,17 +148,12 @@ async function readWholePart(run: SyncRun, stream: ListStream, list: ListEndpoin
   const stored = await run.mirror.readCursor(cursorName)
   if (stored === readToEnd) return
   const ranges = parsePendingRanges(stored, streamRange(run, stream.name))
-  const priority = priorityFor(run, false)
-  await readRanges(run, stream, {
-    list,
-    cursorName,
-    before: ranges,
-    ranges,
-    priority,
-    isContinued: stored !== null,
-    endCursors: (cursor) => ({ [cursorName]: readToEnd, [`${stream.name}${suffix}`]: cursor }),
-    seenRowsKey: `${stream.name}:whole`,
-  })
+  const scan = { stream: stream.name, list, ranges, priority: priorityFor(run, false), isContinued: stored !== null }
+  const endCursors = (cursor: string) => ({ [cursorName]: readToEnd, [`${stream.name}${suffix}`]: cursor })
+  await readRanges(run, stream, scan, ranges, (cursor, isComplete) => ({
+    cursors: isComplete ? endCursors(cursor) : { [cursorName]: cursor },
+    ...{ seenRowsKey: `${stream.name}:whole`, isAuthoritative: true },
+  }))
 }
 
 /** The cursor of a part that was read to its end. */
@@ -178,32 +174,23 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
   return since
 }
 
-type RangesRead = {
-  readonly list: ListEndpoint
-  /** The name of the cursor that is stored with each page. */
-  readonly cursorName: string
-  /** What was left to read. A time slice ends once less is left, or the next ones would read the same again. */
-  readonly before: PendingRanges
-  /** With what is read again. */
-  readonly ranges: PendingRanges
-  readonly priority: Priority
-  /** An interrupted read goes on, so that what it has learned is not asked again. */
-  readonly isContinued?: boolean
-  /** Cursors to store at its end. */
-  readonly endCursors?: (cursor: string) => Readonly<Record<string, string>>
-  readonly seenRowsKey?: string
-}
-
-async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): Promise<void> {
-  const { list, cursorName, before, ranges, priority, isContinued = false, endCursors, seenRowsKey } = read
-  for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority, isContinued })) {
-    const cursor = formatPendingRanges(batch.pendingRanges)
+/**
+ * `before`: what was left to read. A time slice ends once less is left, or the next ones would read the same again.
+ * `atCursor`: what is stored with the rows once this cursor is reached.
+ */
+async function readRanges(
+  run: SyncRun,
+  stream: ListStream,
+  scan: ListScan,
+  before: PendingRanges,
+  atCursor: (cursor: string, isComplete: boolean) => Partial<MirrorCommit>,
+): Promise<void> {
+  for await (const batch of readPages(run, scan)) {
     const parsed = stream.parseRows(batch.items, run.projectId)
     await commitPage(run, stream.name, batch, parsed, {
-      observations: observeHandled(run, list, parsed.rows),
-      cursors: (batch.isComplete ? endCursors?.(cursor) : undefined) ?? { [cursorName]: cursor },
+      observations: observeHandled(run, scan.list, parsed.rows),
       gaps: toGaps(stream.name, batch),
-      ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),
+      ...atCursor(formatPendingRanges(batch.pendingRanges), batch.isComplete),
     })
     if (!batch.isComplete && isLessLeft(before, batch.pendingRanges)) throwIfSliceOver(run)
   }

@@ -37,7 +37,7 @@ import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { MissedRange, PageRequest, Progress, RangesToRead } from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
-type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
+export type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
   readonly stream: StreamName
   /** A reconcile that goes on does not ask again for what it has learned. */
   readonly isContinued?: boolean

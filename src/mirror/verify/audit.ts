@@ -15,6 +15,7 @@ import { type AuditedStream, type AuditResult, createSample, type Random } from 
 import {
   type AuditRow,
   type AuditRowResult,
+  type AuditRowState,
   confirmedDifferences,
   type OpenAudit,
   type OpenRowState,
@@ -26,24 +27,29 @@ import { listStreams } from '../streams/all-streams.ts'
 import { isStopped, mapConcurrently, throwIfSliceOver } from '../sync/concurrency.ts'
 import { type RereadDeps, rereadByIds } from '../sync/rows-by-id.ts'
 import { createRunStats } from '../sync/run.ts'
-import { auditedChild, type CompareDeps, compareParent, type ParentComparison } from './compare-parent.ts'
+import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
 import { learnListedFields } from './learn-listed-fields.ts'
 
-export type AuditDeps = CompareDeps & {
-  readonly mirror: Mirror
-  readonly store: AuditStore
-  /** How many rows are drawn at most. */
+/** `sampleSize`: how many rows are drawn at most. */
+export type SampleOptions = {
+  readonly store: Pick<AuditStore, 'listIds'>
   readonly sampleSize: number
   readonly random: Random
-  readonly requestCount: () => number
-  /**
-   * `done`: an incremental sync of the audited streams began after the call and has ended. Throws ApiError if the sync
-   * failed.
-   */
-  readonly catchUp: (audit: OpenAudit) => Promise<'done' | 'not yet'>
-  readonly isSliceOver?: (() => boolean) | undefined
-  readonly onRow?: ((stream: AuditedStream) => void) | undefined
 }
+
+export type AuditDeps = CompareDeps &
+  SampleOptions & {
+    readonly mirror: Mirror
+    readonly store: AuditStore
+    readonly requestCount: () => number
+    /**
+     * `done`: an incremental sync of the audited streams began after the call and has ended. Throws ApiError if the sync
+     * failed.
+     */
+    readonly catchUp: (audit: OpenAudit) => Promise<'done' | 'not yet'>
+    readonly isSliceOver?: (() => boolean) | undefined
+    readonly onRow?: ((stream: AuditedStream) => void) | undefined
+  }
 
 type AuditRun = AuditDeps & RereadDeps
 
@@ -124,14 +130,7 @@ async function beginAudit(deps: AuditRun, stream: AuditedStream): Promise<OpenAu
 }
 
 /** `population`: how many rows could have been drawn. */
-export async function drawSample(
-  {
-    store,
-    sampleSize,
-    random,
-  }: Pick<AuditDeps, 'sampleSize' | 'random'> & { readonly store: Pick<AuditStore, 'listIds'> },
-  stream: AuditedStream,
-) {
+export async function drawSample({ store, sampleSize, random }: SampleOptions, stream: AuditedStream) {
   const sample = createSample(sampleSize, random)
   for (let after: string | null = null; ; ) {
     const ids: readonly string[] = await store.listIds(stream, after, idsPerRead)
@@ -143,35 +142,31 @@ export async function drawSample(
   return { population: sample.population(), ids: sample.draw() }
 }
 
-async function compareFirst(deps: AuditRun, { stream }: OpenAudit, { id }: AuditRow): Promise<AuditRowResult> {
-  const found = await compareParent(deps, stream, id)
-  if (found.kind !== 'compared') return { id, differences: [], state: found.kind }
-  const { differences } = found
-  if (differences.length > 0) return { id, differences, state: 'suspected' }
-  return { id, differences, state: isWhole(found) ? 'equal' : 'unreadable' }
-}
+type SettleRow = (deps: AuditRun, audit: OpenAudit, row: AuditRow, from: OpenRowState) => Promise<AuditRowResult>
 
-/** A row that differed and cannot be read now counts as differing: another state would claim too much. */
-async function compareAgain(deps: AuditRun, { stream }: OpenAudit, row: AuditRow): Promise<AuditRowResult> {
+/** For the first time, or once more: then only what differed before counts. */
+const compareRow: SettleRow = async (deps, { stream }, row, from) => {
   const { id } = row
   const found = await compareParent(deps, stream, id)
   if (found.kind === 'gone') return { id, differences: [], state: 'gone' }
-  if (found.kind === 'unreadable') return { ...row, state: 'differing' }
-  const confirmed = confirmedDifferences(row.differences, found.differences)
-  if (confirmed.length > 0) return { id, differences: confirmed, state: 'confirmed' }
-  return { id, differences: [], state: isWhole(found) ? 'equal' : 'unreadable' }
+  if (found.kind === 'unreadable') return { ...row, state: ifUnreadable(from) }
+  const isFirst = from === 'drawn'
+  const differences = isFirst ? found.differences : confirmedDifferences(row.differences, found.differences)
+  if (differences.length > 0) return { id, differences, state: isFirst ? 'suspected' : 'confirmed' }
+  const areChildrenWhole = found.children === null || found.children.incomplete === null
+  return { id, differences, state: areChildrenWhole ? 'equal' : 'unreadable' }
 }
 
-/** Its children could all be read. */
-function isWhole({ children }: Extract<ParentComparison, { kind: 'compared' }>): boolean {
-  return children === null || children.incomplete === null
+/** A row that differed and cannot be read now counts as differing: another state would claim too much. */
+function ifUnreadable(from: OpenRowState): AuditRowState {
+  return from === 'drawn' ? 'unreadable' : 'differing'
 }
 
 /**
  * Stores the row and its children as the service has them; children that it no longer has stay, as after every sync. It is
  * stored that the row differs before it is corrected: whoever compares it next finds it equal.
  */
-async function correctRow(deps: AuditRun, { stream }: OpenAudit, row: AuditRow): Promise<AuditRowResult> {
+const correctRow: SettleRow = async (deps, { stream }, row) => {
   const result = { ...row, state: 'differing' } as const
   const found = await compareParent(deps, stream, row.id)
   if (found.kind !== 'compared') return result
@@ -193,13 +188,6 @@ async function markGone(deps: AuditRun, audit: OpenAudit): Promise<void> {
   const ids = gone.map(({ id }) => id)
   await rereadByIds(deps, listStreams[audit.stream], ids, 'reconcile')
 }
-
-/** For each open state: how its rows are settled, and what one becomes that cannot be read: what was found before stays. */
-const steps = {
-  drawn: { settle: compareFirst, unreadable: 'unreadable' },
-  suspected: { settle: compareAgain, unreadable: 'differing' },
-  confirmed: { settle: correctRow, unreadable: 'differing' },
-} as const
 
 const batchSize = 40
 const concurrency = 8
@@ -238,13 +226,13 @@ async function settleBatch(
   rows: readonly AuditRow[],
   hasRead: boolean,
 ): Promise<{ readonly results: readonly AuditRowResult[]; readonly failure: unknown }> {
-  const { settle, unreadable } = steps[from]
+  const unreadable = ifUnreadable(from)
   const failed: { readonly row: AuditRow; readonly error: unknown }[] = []
   const fatal: unknown[] = []
   const settled = await mapConcurrently(rows, concurrency, async (row): Promise<AuditRowResult | null> => {
     if (fatal.length > 0) return null
     try {
-      return await settle(deps, audit, row)
+      return await (from === 'confirmed' ? correctRow : compareRow)(deps, audit, row, from)
     } catch (error) {
       if (!isOfRow(error)) fatal.push(error)
       else if (isRefused(error) || unreadableRowReason(error) !== null) return { ...row, state: unreadable }

@@ -13,10 +13,7 @@ import { listStreams } from '../streams/all-streams.ts'
 import { type CompareDeps, storedHashOf } from './compare-parent.ts'
 import { differingFields } from './comparison.ts'
 
-type LearnDeps = Omit<CompareDeps, 'mirror'> & {
-  readonly mirror: CompareDeps['mirror'] & Pick<Mirror, 'commit'>
-  readonly store: Pick<AuditStore, 'listCorrected'>
-}
+type LearnDeps = CompareDeps & Readonly<{ mirror: Pick<Mirror, 'commit'>; store: Pick<AuditStore, 'listCorrected'> }>
 
 /** So many rows have to show it. Those that are read again, of each kind. */
 const minRows = 3

@@ -2,23 +2,18 @@
 
 import { throwIfAborted } from '../../service/core/api-failure.ts'
 import { UserError } from '../../values/user-error.ts'
-import { type AuditedStream, auditedStreams, type Random } from '../core/audit.ts'
-import type { AuditStore } from '../sql/audits.ts'
+import { type AuditedStream, auditedStreams } from '../core/audit.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { listStreams } from '../streams/all-streams.ts'
 import { mapConcurrently } from '../sync/concurrency.ts'
-import { drawSample } from './audit.ts'
+import { drawSample, type SampleOptions } from './audit.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
 import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
 import { missingScope, neverRead, unreadableText } from './verify.ts'
 
 export type VerifySampleDeps = CompareDeps &
-  ComparisonOptions & {
-    readonly mirror: CompareDeps['mirror'] & Pick<Mirror, 'readStreamStatuses'>
-    readonly store: Pick<AuditStore, 'listIds'>
-    readonly sampleSize: number
-    readonly random: Random
-  }
+  ComparisonOptions &
+  SampleOptions & { readonly mirror: Pick<Mirror, 'readStreamStatuses'> }
 
 const concurrency = 8
 

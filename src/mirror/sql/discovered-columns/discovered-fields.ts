@@ -1,13 +1,13 @@
 /** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
 import { sql } from 'kysely'
-import type { DatabaseKind, FieldType } from '../../../../schema/column-types.ts'
+import type { FieldType } from '../../../../schema/column-types.ts'
 import type { MirrorRow } from '../../../../schema/row.ts'
 import type { StreamName } from '../../../../schema/stream-specs.ts'
 import { tables } from '../../../../schema/tables.ts'
 import type { ExtraField } from '../../../values/field-path.ts'
 import type { EpochMs } from '../../../values/time.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
-import { acquireLock } from '../../../warehouse/dialect.ts'
+import { acquireLock, readColumns } from '../../../warehouse/dialect.ts'
 import { decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import { isInt64, toTime } from '../encode-rows.ts'
@@ -154,7 +154,8 @@ async function addOrWidenColumns(
   const table = streamTables[stream].stored
   const showColumns = showColumnsWith(showDiscovered)
   const known = await readDiscoveredFields(trx, project, stream)
-  const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await readTableColumns(trx, kind, table))])
+  const existing = await readColumns(trx, kind, table)
+  const taken = new Set<string>([...Object.keys(tables[table].columns), ...existing.map(({ name }) => name)])
   const records: FieldRecord[] = []
   const added: { readonly column: string; readonly type: FieldType }[] = []
   for (const [path, type] of [...neededTypes].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -167,9 +168,8 @@ async function addOrWidenColumns(
       records.push({ path, column: name, type: newType, neededType: null, needsBackfill: true })
       taken.add(name)
     } else if (field !== undefined && column !== null && newType !== field.type && schema === 'discover') {
-      const widenedColumn = await widenColumn(trx, kind, {
-        ...{ table, column, from: field.type, to: newType, taken, showColumns },
-      })
+      const widening = { table, column, from: field.type, to: newType, taken, showColumns }
+      const widenedColumn = await widenColumn(trx, kind, widening)
       records.push({ path, column: widenedColumn, type: newType, neededType: null, needsBackfill: true })
       taken.add(widenedColumn)
     } else {
@@ -206,18 +206,7 @@ async function typeForAll(trx: Db, table: string, field: DiscoveredField | undef
   if (field === undefined) return toFieldType(type)
   const wanted = toFieldType(widerType(widerType(field.type, field.neededType ?? field.type), type))
   if (field.column === null || field.type !== 'integer' || wanted !== 'number') return wanted
-  const { rows } = await sql`
-    select 1 from ${sql.table(table)} where abs(${sql.ref(field.column)}) > ${Number.MAX_SAFE_INTEGER} limit 1`.execute(
-    trx,
-  )
+  const isInexact = sql`abs(${sql.ref(field.column)}) > ${Number.MAX_SAFE_INTEGER}`
+  const { rows } = await sql`select 1 from ${sql.table(table)} where ${isInexact} limit 1`.execute(trx)
   return rows.length > 0 ? 'text' : wanted
-}
-
-async function readTableColumns(trx: Db, kind: DatabaseKind, table: string): Promise<string[]> {
-  const { rows } = await (kind === 'sqlite'
-    ? sql<{ name: string }>`select name from pragma_table_info(${table})`
-    : sql<{ name: string }>`select attname as name from pg_attribute
-        where attrelid = to_regclass(${table}) and attnum > 0 and not attisdropped`
-  ).execute(trx)
-  return rows.map(({ name }) => name)
 }
