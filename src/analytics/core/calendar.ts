@@ -60,6 +60,8 @@ const lastClosing: EpochSeconds = Date.UTC(2100, 0, 1) / 1000
 /** How much longer the list of spans becomes at once. */
 const stepSeconds = 400 * daySeconds
 
+type BusinessHours = typeof roundTheClock
+
 const roundTheClock = {
   secondsBetween: (from: EpochSeconds, to: EpochSeconds): Seconds => to - from,
   spansBetween: (_: EpochSeconds, to: EpochSeconds): BusinessSpan[] => [
@@ -74,11 +76,7 @@ const wholeDay: readonly OpeningHours[] = [{ opens: 0, closes: 1440 }]
  * occurs twice when the clocks change counts twice, and one that is skipped does not count. `hours`: null = round the clock.
  * The spans reach up to the latest time asked for: one year costs one year.
  */
-export function createBusinessHours(
-  zone: TimeZone,
-  hours: WeeklyHours | null,
-  holidays: Holidays,
-): typeof roundTheClock {
+export function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays): BusinessHours {
   const dates = new Map(Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]))
   if (hours === null && dates.size === 0) return roundTheClock
   const hoursOfDay = (day: DayNumber) => dates.get(day) ?? (hours === null ? wholeDay : (hours[weekdayOf(day)] ?? []))

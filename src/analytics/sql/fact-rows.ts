@@ -95,12 +95,8 @@ export async function insertRows<T extends AnalyticsTable>(
 }
 
 /** Deletes the project's rows whose `column` has one of these values. */
-export async function deleteRows(
-  { db, kind, project }: ProjectDb,
-  table: AnalyticsTable,
-  column: string,
-  values: readonly string[],
-): Promise<void> {
+export async function deleteRows(trx: ProjectDb, table: AnalyticsTable, column: string, values: readonly string[]) {
+  const { db, kind, project } = trx
   const hasValue = sql`${sql.ref(column)} ${inList(kind, values)}`
   await sendStatement(db, sql`delete from ${sql.table(table)} where project_id = ${project} and ${hasValue}`)
 }

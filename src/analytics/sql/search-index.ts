@@ -17,10 +17,7 @@ type Context = Pick<ProjectDb, 'db' | 'kind' | 'project'>
 type IndexedConversation = { readonly id: string; readonly lastAt: EpochSeconds; readonly texts: readonly string[] }
 
 /** For conversations without an entry. */
-export async function insertSearchEntries(
-  context: Context,
-  conversations: readonly IndexedConversation[],
-): Promise<void> {
+export async function insertSearchEntries(context: Context, conversations: readonly IndexedConversation[]) {
   if (conversations.length === 0) return
   const { db, kind, project } = context
   const numbers = await chooseNumbers(context, conversations)

@@ -34,10 +34,7 @@ export type AuditRowResult = AuditRow & { readonly state: AuditRowState }
  * read the service later than the first comparison did, and did not bring what that one saw. All others are changes of the
  * service that came after the last sync, or between the two comparisons.
  */
-export function confirmedDifferences(
-  before: readonly SeenDifference[],
-  after: readonly SeenDifference[],
-): readonly SeenDifference[] {
+export function confirmedDifferences(before: readonly SeenDifference[], after: readonly SeenDifference[]) {
   const earlier = new Set(before.map(identityOf))
   return after.filter((difference) => earlier.has(identityOf(difference)))
 }

@@ -120,12 +120,8 @@ async function listDifferences({ db, project }: ProjectDb, audits: readonly stri
 }
 
 /** Rows in the state `from`: those that another process has settled meanwhile stay as they are. */
-function settle(
-  { db, kind, project, typed }: ProjectDb,
-  audit: OpenAudit,
-  from: OpenRowState,
-  results: readonly AuditRowResult[],
-): Promise<void> {
+function settle(context: ProjectDb, audit: OpenAudit, from: OpenRowState, results: readonly AuditRowResult[]) {
+  const { db, kind, project, typed } = context
   return db.transaction().execute(async (trx) => {
     for (const { id, state, differences } of results) {
       const json = differences.length === 0 ? null : encodeJson(kind, JSON.stringify(differences))
@@ -136,11 +132,7 @@ function settle(
   })
 }
 
-async function addWork(
-  { db, project }: ProjectDb,
-  { id }: OpenAudit,
-  { requests, tookMs }: { readonly requests: number; readonly tookMs: Ms },
-): Promise<void> {
+async function addWork({ db, project }: ProjectDb, { id }: OpenAudit, requests: number, tookMs: Ms): Promise<void> {
   await sql`
     update sync_audits set requests = requests + ${requests}, took_ms = took_ms + ${tookMs}
     where project_id = ${project} and id = ${id}`.execute(db)

@@ -41,11 +41,8 @@ export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(ga
     .execute()
 }
 
-export async function closeGaps(
-  { db, kind, project, clock }: ProjectDb,
-  stream: StreamName,
-  dedupKeys: readonly string[],
-): Promise<void> {
+export async function closeGaps(trx: ProjectDb, stream: StreamName, dedupKeys: readonly string[]): Promise<void> {
+  const { db, kind, project, clock } = trx
   if (dedupKeys.length === 0) return
   const close = sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}

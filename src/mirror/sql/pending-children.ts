@@ -14,11 +14,12 @@ import { timeColumnOf } from './reader.ts'
 
 /** The parents are new or changed: their children become due now. */
 export async function addPendingChildren(
-  { db, kind, project, typed }: ProjectDb,
+  trx: ProjectDb,
   stream: ChildStreamName,
   ids: readonly string[],
   now: EpochMs,
-): Promise<void> {
+) {
+  const { db, kind, project, typed } = trx
   if (ids.length === 0) return
   const add = sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
@@ -31,11 +32,12 @@ export async function addPendingChildren(
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
 export async function markChildrenPending(
-  { db, kind, project, typed }: ProjectDb,
+  trx: ProjectDb,
   stream: ChildStreamName,
   ids: readonly string[],
   now: EpochMs,
-): Promise<void> {
+) {
+  const { db, kind, project, typed } = trx
   if (ids.length === 0) return
   await sql`
     update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}
@@ -220,12 +222,8 @@ export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string,
  * Marks children pending for a full re-read; returns how many. `all`: of all parents. Else those that are pending anyway, which
  * costs no request, and as many others, of which all was least recently read: a busy list would otherwise never be.
  */
-export async function requestFullRereads(
-  { db, project, typed }: ProjectDb,
-  stream: ChildStreamName,
-  which: RereadChoice,
-  now: EpochMs,
-): Promise<number> {
+export async function requestFullRereads(trx: ProjectDb, stream: ChildStreamName, which: RereadChoice, now: EpochMs) {
+  const { db, project, typed } = trx
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from sync_children where project_id = ${project} and stream = ${stream}`.execute(db)
   const count = Number(rows[0]?.count ?? 0)

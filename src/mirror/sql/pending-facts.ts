@@ -35,11 +35,8 @@ export async function markFactsOfParents(trx: ProjectDb, stream: StreamName, ids
   for (const kind of kinds) await markPendingFacts(trx, kind, ids)
 }
 
-async function markPendingFacts(
-  { db, kind: database, project, typed }: ProjectDb,
-  kind: FactKind,
-  ids: readonly string[],
-): Promise<void> {
+async function markPendingFacts(trx: ProjectDb, kind: FactKind, ids: readonly string[]): Promise<void> {
+  const { db, kind: database, project, typed } = trx
   const mark = sql`
     insert into facts_due (project_id, kind, id)
     select ${typed('text', project)}, ${typed('text', kind)}, due.value
@@ -63,11 +60,8 @@ export async function listPendingFacts({ db, project }: ProjectDb, kind: FactKin
 }
 
 /** Facts have been derived from the present rows. Under the project's write lock, so none was marked in between. */
-export async function removePendingFacts(
-  { db, kind: database, project }: ProjectDb,
-  kind: FactKind,
-  ids: readonly string[],
-): Promise<void> {
+export async function removePendingFacts(trx: ProjectDb, kind: FactKind, ids: readonly string[]): Promise<void> {
+  const { db, kind: database, project } = trx
   const isDerived = sql`project_id = ${project} and kind = ${kind} and id ${inList(database, ids)}`
   await sendStatement(db, sql`delete from facts_due where ${isDerived}`)
 }

@@ -39,12 +39,7 @@ export async function withStoredIds(trx: ProjectDb, stream: ListStreamName, rows
   return [...new Map(all.map((row) => [row.id, row])).values()]
 }
 
-async function mapColumn(
-  context: ProjectDb,
-  stream: ListStreamName,
-  rows: readonly EncodedRow[],
-  column: string,
-): Promise<readonly EncodedRow[]> {
+async function mapColumn(context: ProjectDb, stream: ListStreamName, rows: readonly EncodedRow[], column: string) {
   const ids = textsOf(rows, column)
   const { rows: stored } = await sql<{ id: string }>`
     select id ${fromRowsWithIds(context, stream, ids)}`.execute(context.db)

@@ -14,12 +14,8 @@ import type { ProjectContext } from './project-context.ts'
 import { rememberRowCounts } from './row-counts.ts'
 
 /** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
-export async function startRun(
-  { db, project }: ProjectDb,
-  mode: SyncMode,
-  now: EpochMs,
-  lockToken: string | null = null,
-): Promise<string> {
+export async function startRun(context: ProjectDb, mode: SyncMode, now: EpochMs, lockToken: string | null = null) {
+  const { db, project } = context
   const id = newId(now)
   const counts = { requests: 0, rows_read: 0, rows_changed: 0, strings_escaped: 0 }
   const times = { started_at: toTimestamp(now), beat_at: now, request_log: stringifyJson([[now, 0]]) }

@@ -41,11 +41,7 @@ function readHidden({ behaviours }: SyncRun): string | undefined {
 const hidden = (value: string, evidence: string): ServiceBehaviour => ({ name: hiddenBehaviour, value, evidence })
 
 /** Committed with a page of the list without `handled`: a handled conversation on it shows that it does not hide those. */
-export function observeHandled(
-  run: SyncRun,
-  { name, query }: ListEndpoint,
-  rows: readonly MirrorRow[],
-): readonly ServiceBehaviour[] {
+export function observeHandled(run: SyncRun, { name, query }: ListEndpoint, rows: readonly MirrorRow[]) {
   if (name !== 'conversations' || query.handled !== undefined || readHidden(run) !== undefined) return []
   const shown = rows.find(({ columns }) => columns.handled_at != null)
   if (shown === undefined) return []

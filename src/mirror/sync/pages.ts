@@ -87,11 +87,7 @@ export async function commitPage(
 }
 
 /** Stores what is known of a stream apart from its rows. */
-export async function commitWithoutRows(
-  run: Pick<SyncRun, 'mirror' | 'now' | 'behaviours'>,
-  stream: StreamName,
-  found: Pick<MirrorCommit, 'cursors' | 'gaps' | 'resolvedGapKeys' | 'observations'>,
-): Promise<void> {
+export async function commitWithoutRows(run: SyncRun, stream: StreamName, found: Partial<MirrorCommit>): Promise<void> {
   await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), ...found })
   remember(run, found.observations)
 }

@@ -47,7 +47,8 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
       const delayMs = rereadDelayMs(run, stream, parent, { ranges: pendingRanges, cursor, lowWatermark })
       const dueAt = delayMs === null ? null : run.now() + delayMs
       const { parentId, requestedVersion } = parent
-      const missing = missingNewest(run, stream, parent, newestOf(pendingRanges), newestRow)
+      const newest = Math.max(newestOf(pendingRanges), parseTime(newestRow) ?? 0)
+      const missing = stream.parentShowsNewest ? missingNewest(run, parent, newest) : null
       if (missing !== null) incompleteReasons.add(missing)
       const completeness = toCompleteness(isFullRead, incompleteReasons)
       // Only a full read can show later that the list has all of them.
@@ -102,15 +103,8 @@ const secondSurelyOverMs = 2000
 type ListedRows = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
 
 /** Why the list cannot be complete: its parent shows a newer row; null = it does not. Times beyond the clocks prove nothing. */
-function missingNewest(
-  run: SyncRun,
-  { parentShowsNewest }: ChildListStream,
-  { parentLastActiveAt: shownAt }: PendingParent,
-  newestListed: EpochSeconds,
-  newestRow: string,
-): string | null {
-  if (!parentShowsNewest || shownAt === null || shownAt > run.cursorLimit()) return null
-  if (Math.max(newestListed, parseTime(newestRow) ?? 0) >= shownAt) return null
+function missingNewest(run: SyncRun, { parentLastActiveAt: shownAt }: PendingParent, newest: EpochSeconds) {
+  if (shownAt === null || shownAt > run.cursorLimit() || newest >= shownAt) return null
   return `the list ends before ${rfc3339(shownAt)}, the time of the last message that the conversation shows`
 }
 
@@ -120,12 +114,7 @@ function newestOf(ranges: PendingRanges): EpochSeconds {
 }
 
 /** The delay until the list is read again although its parent shows nothing new: the first rule decides; null = never. */
-function rereadDelayMs(
-  run: SyncRun,
-  { parentShowsNewest }: ChildListStream,
-  parent: PendingParent,
-  listed: ListedRows,
-): Ms | null {
+function rereadDelayMs(run: SyncRun, stream: ChildListStream, parent: PendingParent, listed: ListedRows): Ms | null {
   const newestListed = newestOf(listed.ranges)
   const newestKnown = Math.max(newestListed, parent.parentLastActiveAt ?? 0)
   const ageMs = (run.cursorLimit() - newestKnown) * 1000
@@ -133,7 +122,7 @@ function rereadDelayMs(
   const isRecent = ageMs >= 0 && remainingMs > 0
   const isBehindParent = isRecent && newestListed < newestKnown
   // The parent shows a newer row than its list.
-  if (isBehindParent && parentShowsNewest) return 0
+  if (isBehindParent && stream.parentShowsNewest) return 0
   if (mayLastSecondGrow(run, parent, listed)) return secondEndDelayMs
   // A visitor may be seen without any activity, so the intervals grow: half the time since it was seen.
   if (isBehindParent) return Math.min(remainingMs, Math.max(secondEndDelayMs, ageMs / 2))

@@ -80,10 +80,7 @@ export function outdatedRollups(stored: readonly StoredRollup[], timeZone: strin
 }
 
 /** Why the rollups may not be read in this time zone yet; null = they may. */
-export async function unconfirmedZoneReason(
-  mirror: Pick<Mirror, 'readRollups' | 'readCursor'>,
-  timeZone: string,
-): Promise<string | null> {
+export async function unconfirmedZoneReason(mirror: Pick<Mirror, 'readRollups' | 'readCursor'>, timeZone: string) {
   // Rollups of an early version have no zone; those that are no days are duplicates.
   const outdated = outdatedRollups(await mirror.readRollups(), timeZone).filter((rollup) => rollup.timeZone !== null)
   if (outdated.length === 0 || (await mirror.readCursor(zoneCursor)) === timeZone) return null

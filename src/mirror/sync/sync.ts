@@ -100,7 +100,8 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (!(error instanceof ApiError)) throw error
     const { failure } = error
     run.failures.set(stream.name, failure)
-    if (isKeyDenied(failure)) throw error
+    // The key itself is denied. A missing scope, which the service may leave unnamed, concerns only some of the streams.
+    if (failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing') throw error
     const why = describeFailure(failure)
     if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
     else run.stats.fail(stream.name, why)
@@ -110,24 +111,15 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
   }
 }
 
-/** The key itself is denied. A missing scope, which the service may leave unnamed, concerns only some of the streams. */
-function isKeyDenied(failure: ApiFailure): boolean {
-  return failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing'
-}
-
 /** The first failure if the service is unreachable as a whole: no stream got a response, and none was refused. */
 function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]
   const [first = null] = failures
+  const isWrongAddress = (status: number) => (status >= 300 && status < 400) || status === 404
   const isUnreachable = (failure: ApiFailure) =>
     failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure.status))
   return failures.length === run.stats.reports().length && failures.every(isUnreachable) ? first : null
-}
-
-/** A redirect or a 404. */
-function isWrongAddress(status: number): boolean {
-  return (status >= 300 && status < 400) || status === 404
 }
 
 function syncStream(run: SyncRun, stream: Stream): Promise<void> {

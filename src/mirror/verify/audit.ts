@@ -73,11 +73,7 @@ export function auditedNames(mirrored: ReadonlySet<StreamName>, stream: AuditedS
 }
 
 /** Whether all of them have been read to their end once: before that, the mirror is known to be incomplete. */
-export async function canAudit(
-  mirror: Pick<Mirror, 'readStreamStatuses'>,
-  mirrored: ReadonlySet<StreamName>,
-  stream: AuditedStream,
-): Promise<boolean> {
+export async function canAudit(mirror: Mirror, mirrored: ReadonlySet<StreamName>, stream: AuditedStream) {
   const names = auditedNames(mirrored, stream)
   const statuses = await mirror.readStreamStatuses(names)
   return mirrored.has(stream) && names.every((name) => statuses.get(name) === 'complete')
@@ -90,17 +86,14 @@ export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<
   try {
     const result = await continueAudit(run, stream)
     if (result === null) return { kind: 'waiting' }
-    if (isMassDeletion(result.gone, result.drawn)) notices.add(massDeletionNotice(result))
+    const { gone, drawn } = result
+    const what = `the service did not find ${formatCount(gone)} of ${formatCount(drawn)} ${stream} that were read again`
+    if (isMassDeletion(gone, drawn)) notices.add(`nothing was marked as deleted, although ${what}: a fault is likelier`)
     return { kind: 'finished', result, notices: [...notices] }
   } catch (error) {
     if (isStopped(error)) return { kind: 'stopped' }
     throw error
   }
-}
-
-function massDeletionNotice({ stream, gone, drawn }: AuditResult): string {
-  const what = `the service did not find ${formatCount(gone)} of ${formatCount(drawn)} ${stream} that were read again`
-  return `nothing was marked as deleted, although ${what}: a fault is likelier`
 }
 
 /** Null: it has to wait. */
@@ -209,7 +202,7 @@ async function settleAll(deps: AuditRun, audit: OpenAudit, from: OpenRowState, h
     await deps.store.settle(audit, from, results)
     // A clock that is set back does not take away from the time.
     const tookMs = Math.max(0, deps.now() - startedAt)
-    await deps.store.addWork(audit, { requests: deps.requestCount() - before, tookMs })
+    await deps.store.addWork(audit, deps.requestCount() - before, tookMs)
     for (const _ of results) deps.onRow?.(audit.stream)
     if (failure !== null) throw failure
   }

@@ -143,7 +143,7 @@ export function unreadableText(id: string): string {
 async function compareEach(
   { comparison }: Verification,
   { name }: Stream,
-  parents: AsyncIterable<string>,
+  parents: Iterable<string> | AsyncIterable<string>,
   compare: (parent: string) => Promise<() => void>,
   unreadableReason: (error: unknown) => string | null = unreadableRowReason,
 ): Promise<void> {
@@ -198,11 +198,7 @@ async function compareDays(deps: Verification, stream: DailyStream): Promise<voi
     const { data } = await fetchDay(deps, stream, { from, to }, 'reconcile', deps.present)
     return () => deps.comparison.row(stream.name, window, stored.get(window), stringifyJson(data))
   }
-  await compareEach(deps, stream, each(windows), compareDay, unreadableDayReason)
-}
-
-async function* each<T>(all: Iterable<T>): AsyncGenerator<T> {
-  yield* all
+  await compareEach(deps, stream, windows, compareDay, unreadableDayReason)
 }
 
 /** Every day from the start date, or from the first mirrored row, until today. */

@@ -160,16 +160,14 @@ export function* testHasMore(reading: Reading, page: ScanPage, move: Move): Requ
     const { ids, hasMore, times } = reply.page
     if (ids.length > 0 && times.some((row) => isOutside(row, bounds, profile.order))) continue
     if (ids.length > 0 && hasMore) continue
-    if (hasMore && !(yield* isSetBeyondAll(reading, bounds))) continue
+    if (hasMore) {
+      // In the direction of these bounds, where no row can be.
+      const last = yield* request(reading, bounds.lower === undefined ? { upper: 0 } : { lower: farFuture })
+      if (last.kind !== 'page' || last.page.ids.length > 0 || !last.page.hasMore) continue
+    }
     reading.profile = { ...reading.profile, isHasMoreReliableIfShort: !hasMore }
     return
   }
-}
-
-/** Whether a page where no row can be, in the direction of these bounds, is empty and has `hasMore` set. */
-function* isSetBeyondAll(reading: Reading, { lower }: TimeBounds): Requests<boolean> {
-  const reply = yield* request(reading, lower === undefined ? { upper: 0 } : { lower: farFuture })
-  return reply.kind === 'page' && reply.page.ids.length === 0 && reply.page.hasMore
 }
 
 /** Behind the newest row of the page, and before its oldest one. */

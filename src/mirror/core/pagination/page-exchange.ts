@@ -39,12 +39,7 @@ export function toParameters(list: ListEndpoint, { bounds, limit }: PageQuery, {
 }
 
 /** The parameter that a 400 is about; null if it is about something else. */
-export function refusedParameter(
-  error: unknown,
-  list: ListEndpoint,
-  profile: PagingProfile,
-  sent: Parameters,
-): RefusedParameter | null {
+export function refusedParameter(error: unknown, list: ListEndpoint, profile: PagingProfile, sent: Parameters) {
   const failure = error instanceof ApiError ? error.failure : null
   if (failure?.kind !== 'refused' || failure.status !== 400) return null
   const wasSent = (name: string | null) => name === null || sent[name] !== undefined

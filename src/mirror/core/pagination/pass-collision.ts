@@ -36,7 +36,8 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
       return setSupport(reading, way, 'ignored')
     observe(reading, page, exact)
     if (!repeatsSecond(reading, stuck, page, second)) {
-      setExclusive(reading, way)
+      const { profile } = reading
+      reading.profile = { ...profile, inclusiveBounds: { ...profile.inclusiveBounds, [bound]: false } }
       yield* readSecond(reading, second, way, bounds)
     }
     if (!isCut(reading, page)) return finishRange(reading, range, page)
@@ -93,11 +94,6 @@ function repeatsSecond(reading: Reading, before: ScanPage, page: ScanPage, secon
   // A row that has moved meanwhile is no repetition.
   const shown = new Set(idsAt(page))
   return known.length === 0 || known.some((id) => shown.has(id))
-}
-
-function setExclusive(reading: Reading, way: ScanDirection): void {
-  const { profile } = reading
-  reading.profile = { ...profile, inclusiveBounds: { ...profile.inclusiveBounds, [boundOf(way)]: false } }
 }
 
 /** Reads the parts of the list at a second that fills a page. A gap unless they show all rows of it. */

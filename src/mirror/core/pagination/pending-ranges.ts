@@ -79,9 +79,12 @@ type LookBackOptions = {
 
 /** Extends the open range backwards, because rows may appear late. Ranges with an end are read for the first time. */
 export function applyLookBack(ranges: PendingRanges, options: LookBackOptions): PendingRanges {
-  return ranges.map((range) =>
-    range.hi === null ? { lo: Math.min(range.lo, lookBackStart(range.lo, options)), hi: null } : range,
-  )
+  const { lookBackSeconds, now, start } = options
+  return ranges.map(({ lo, hi, ...seen }) => {
+    if (hi !== null) return { lo, hi, ...seen }
+    const from = isImplausibleCursor(lo, options) ? start : Math.max(start, Math.min(lo, now) - lookBackSeconds)
+    return { lo: Math.min(lo, from), hi }
+  })
 }
 
 /** The cursor is ahead of any plausible clock, so rows since then may be dated before it. */
@@ -91,11 +94,6 @@ export function isImplausibleCursor(cursor: EpochSeconds, { lookBackSeconds, now
 
 /** How far a clock may have been set back. */
 const maxClockSetbackSeconds: Seconds = 600
-
-function lookBackStart(cursor: EpochSeconds, options: LookBackOptions): EpochSeconds {
-  if (isImplausibleCursor(cursor, options)) return options.start
-  return Math.max(options.start, Math.min(cursor, options.now) - options.lookBackSeconds)
-}
 
 /** Beyond all rows: the upper bound of an open range if one has to be sent. 2100-01-01T00:00:00Z. */
 export const farFuture: EpochSeconds = 4_102_444_800
@@ -131,11 +129,8 @@ export function mayWork(support: Support): boolean {
 }
 
 /** The bounds of a request: one second wider than the range, because bounds may be exclusive. */
-export function boundsOf(
-  move: Move,
-  { lo, hi }: TimeRange,
-  { support, requiresBothBounds }: PagingProfile,
-): TimeBounds {
+export function boundsOf(move: Move, range: TimeRange, { support, requiresBothBounds }: PagingProfile): TimeBounds {
+  const { lo, hi } = range
   if (move === 'unbounded') return {}
   const lower = Math.max(0, lo - 1)
   const upper = hi === null ? farFuture : hi + 1

@@ -168,12 +168,7 @@ export function setSupport(reading: Reading, move: Move, support: Support): void
 }
 
 /** Replaces the range in hand by what is left of it after a page. */
-export function replaceRange(
-  reading: Reading,
-  rests: readonly TimeRange[],
-  page: ScanPage | null,
-  way?: ScanDirection,
-): void {
+export function replaceRange(reading: Reading, rests: PendingRanges, page: ScanPage | null, way?: ScanDirection): void {
   const [range, ...others] = reading.pending
   const [first] = rests
   reading.pending = [...rests, ...others]
@@ -186,15 +181,11 @@ export function replaceRange(
 
 /** The page shows all that is left of the range. */
 export function finishRange(reading: Reading, range: TimeRange, page: ScanPage): void {
-  if (isEmptyWithMore(reading, range, page)) addGap(reading, range, 'emptyWithMore')
-  replaceRange(reading, [], page)
-}
-
-/** An empty page with `hasMore` set is a gap: no parameter leads to the rows after it. */
-function isEmptyWithMore(reading: Reading, { lo }: TimeRange, { ids, hasMore }: ScanPage): boolean {
   const { isHasMoreReliableIfEmpty: isReliable, profile } = reading
-  if (ids.length > 0 || !hasMore || isReliable === false || profile.isHasMoreReliableIfShort === false) return false
-  return isReliable === true || lo !== 0
+  const mayBeReliable = profile.isHasMoreReliableIfShort !== false && (isReliable ?? range.lo !== 0)
+  // No parameter leads to the rows after an empty page with `hasMore` set.
+  if (page.ids.length === 0 && page.hasMore && mayBeReliable) addGap(reading, range, 'emptyWithMore')
+  replaceRange(reading, [], page)
 }
 
 /** The rest of the range cannot be read. */
