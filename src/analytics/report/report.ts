@@ -2,15 +2,80 @@
 
 import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
-import { datesOf } from '../core/report-period.ts'
-import type { DayRow, PeriodData, ReportData, ResponseTimeRow, TargetCounts } from '../sql/report-data.ts'
+import { type EpochMs, type LocalDate, type Seconds, toTimestamp } from '../../values/time.ts'
+import { type DateRange, datesOf } from '../core/report-period.ts'
+import type {
+  DayRow,
+  HourRow,
+  PeriodData,
+  ReportData,
+  ResponseTimeRow,
+  RollupRow,
+  TargetCounts,
+} from '../sql/report-data.ts'
+import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
-import { findUncertainties } from './uncertainties.ts'
+import { findUncertainties, type Uncertainty } from './uncertainties.ts'
 
-export type Report = ReturnType<typeof buildReport>
+export type Report = {
+  readonly project: ProjectName
+  readonly timeZone: string
+  readonly generatedAt: string
+  /** Conversations and messages are complete up to this time; null = not read to the end yet. */
+  readonly asOf: string | null
+  readonly period: DateRange & {
+    readonly days: number
+    /** Such as `2026-W46`; null = the period is not one ISO week. */
+    readonly isoWeek: string | null
+    /** Its last day has ended. */
+    readonly isOver: boolean
+    /** The days of which the numbers are: those that are over and read to their end; null = there is none, so all are. */
+    readonly whole: DateRange | null
+  }
+  readonly before: DateRange
+  readonly volume: Changes<
+    | 'conversationsStarted'
+    | 'waits'
+    | 'answeredByHuman'
+    | 'answeredByAi'
+    | 'closedWithoutAnswer'
+    | 'ongoingWaits'
+    | 'visitorMessages'
+    | 'humanMessages'
+    | 'aiMessages'
+  >
+  readonly responseTimes: readonly ResponseTime[]
+  readonly backlog: Changes<'opened' | 'reopenings' | 'handlings' | 'openAtEnd' | 'waitingAtEnd'>
+  readonly waitingNow: OpenQueue
+  /** Of the conversations created in the period. */
+  readonly ai: Changes<'withAi' | 'aiOnly' | 'handedOver' | 'withAiShare' | 'aiOnlyShare' | 'handedOverShare'>
+  readonly agents: readonly Agent[]
+  /** Null: calls are not mirrored. */
+  readonly calls: Changes<'calls' | 'callers' | 'withRecording' | 'withLength' | 'seconds' | 'medianSeconds'> | null
+  readonly targets: readonly Target[]
+  readonly days: readonly Day[]
+  readonly hours: readonly HourRow[]
+  readonly rollup: readonly RollupRow[]
+  readonly uncertainties: readonly Uncertainty[]
+}
 
-export function buildReport(name: ProjectName, data: ReportData, now: EpochMs) {
+type Changes<Name extends string> = { readonly [name in Name]: Change }
+
+type ResponseTime = Pick<ResponseTimeRow, 'which' | 'clock' | 'hours'> &
+  Changes<'answers' | 'medianSeconds' | 'p90Seconds'>
+
+type Agent = { readonly name: string } & Changes<
+  'messages' | 'conversations' | 'answers' | 'medianSeconds' | 'p90Seconds'
+>
+
+type Target = { readonly name: string; readonly targetSeconds: Seconds } & Changes<
+  'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'
+>
+
+/** `weekday`: 1 = Monday … 7. `isWhole`: it is over and read to its end. */
+export type Day = DayRow & { readonly weekday: number; readonly isWhole: boolean }
+
+export function buildReport(name: string, data: ReportData, now: EpochMs): Report {
   const { period, project, current } = data
   // Zeros of days that the mirror cannot know would look like growth.
   const hasBefore = data.firstDate !== null && data.firstDate <= period.before.to
@@ -24,15 +89,11 @@ export function buildReport(name: ProjectName, data: ReportData, now: EpochMs) {
     project: name,
     timeZone: project.timeZone,
     generatedAt: toTimestamp(now),
-    /** Conversations and messages are complete up to this time; null = not read to the end yet. */
     asOf: project.asOf,
     period: {
       ...{ from: period.from, to: period.to, days },
-      /** Such as `2026-W46`; null = the period is not one ISO week. */
       isoWeek: days === 7 && week === period.from ? iso_week : null,
-      /** Its last day has ended. */
       isOver: period.to < data.today,
-      /** The days of which the numbers are: those that are over and read to their end; null = there is none, so all are. */
       whole: period.whole,
     },
     before: period.before,
@@ -49,14 +110,12 @@ export function buildReport(name: ProjectName, data: ReportData, now: EpochMs) {
       ...compareEach(watched, before?.backlog ?? null, isWhole && isWatched),
     },
     waitingNow: data.queue,
-    /** Of the conversations created in the period. */
     ai: compareEach(aiOf(current), before && aiOf(before), isWhole),
     // Those who wrote nothing in the period are left out.
     agents: current.agents.map(({ name, ...numbers }) => {
       const same = before?.agents.find((agent) => agent.name === name) ?? (before && nobody)
       return { name, ...compareEach(numbers, same, isWhole) }
     }),
-    /** Null: calls are not mirrored. */
     calls:
       project.callsAsOf === null
         ? null
@@ -67,9 +126,9 @@ export function buildReport(name: ProjectName, data: ReportData, now: EpochMs) {
     }),
     // Every day of the period, also those that the calendar of the warehouse does not reach.
     days: datesOf(period).map((date) => {
-      const row = data.days.find((day) => day.date === date) ?? { date, ...emptyDay }
+      const { weekday } = datePartsOf(dayNumber(date))
       const isWhole = period.whole !== null && date <= period.whole.to
-      return { ...row, weekday: datePartsOf(dayNumber(date)).weekday, isWhole }
+      return { ...(data.days.find((row) => row.date === date) ?? { date, ...emptyDay }), weekday, isWhole }
     }),
     hours: data.hours,
     rollup: data.rollup,
@@ -77,8 +136,8 @@ export function buildReport(name: ProjectName, data: ReportData, now: EpochMs) {
   }
 }
 
-const nothing = { openAtEnd: null, waitingAtEnd: null, humanAnswerMedianSeconds: null }
-const emptyDay: Omit<DayRow, 'date'> = { started: 0, waits: 0, handlings: 0, ...nothing }
+const noLevels = { openAtEnd: null, waitingAtEnd: null, humanAnswerMedianSeconds: null }
+const emptyDay = { started: 0, waits: 0, handlings: 0, ...noLevels }
 const nobody = { messages: 0, conversations: 0, answers: 0, medianSeconds: null, p90Seconds: null }
 
 /** Compares all members. */
@@ -86,11 +145,11 @@ function compareEach<Name extends string>(
   current: { readonly [name in Name]: number | null },
   before: { readonly [name in NoInfer<Name>]: number | null } | null,
   isBeforeWhole: boolean,
-) {
+): Changes<Name> {
   const names = Object.keys(current) as Name[]
   return Object.fromEntries(
     names.map((name) => [name, changeOf(current[name], before?.[name] ?? null, isBeforeWhole)]),
-  ) as { readonly [name in Name]: Change }
+  ) as Changes<Name>
 }
 
 function volumeOf({ conversations, waits, messages }: PeriodData) {

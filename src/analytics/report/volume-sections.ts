@@ -3,7 +3,7 @@
 import { type Block, columns, type Section, section } from '../../document/page.ts'
 import { formatCount } from '../../values/format.ts'
 import { changeTable, formatValue } from './change.ts'
-import type { Report } from './report.ts'
+import type { Day, Report } from './report.ts'
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const hours = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
@@ -23,7 +23,7 @@ export function volumeSection({ volume, days, hours: hourRows }: Report): Sectio
   return section('Volume', table, waitsByDay(days), waitsByHour(hourRows))
 }
 
-function waitsByDay(days: Report['days']): Block {
+function waitsByDay(days: readonly Day[]): Block {
   const values = days.map(({ waits }) => waits)
   const description = `How often visitors began to wait on each day: ${describeRange(values)}.`
   const series = [{ name: 'waits', values }]
@@ -41,7 +41,7 @@ function waitsByDay(days: Report['days']): Block {
   }
 }
 
-function byDay(days: Report['days']) {
+function byDay(days: readonly Day[]) {
   const unfinishedFrom = days.findIndex(({ isWhole }) => !isWhole)
   const axis = { labelUnit: 'day', ...(unfinishedFrom < 0 ? {} : { unfinishedFrom }) }
   return { ...axis, labels: days.map(({ date }) => date) }
@@ -95,7 +95,7 @@ export function backlogSection({ backlog, days, waitingNow: { open, waiting, lon
   return section('Backlog', table, backlogByDay(days), now, ...(longest.length === 0 ? [] : [waitingTable]))
 }
 
-function backlogByDay(days: Report['days']): Block {
+function backlogByDay(days: readonly Day[]): Block {
   const open = days.map(({ openAtEnd }) => openAtEnd)
   const known = open.filter((value) => value !== null)
   const title = 'Backlog at the end of each day'

@@ -29,24 +29,31 @@ type ReportProject = Readonly<
     Record<'asOf' | 'callsAsOf', string | null> & { factsDue: number; isRebuilding: boolean }
 >
 
-export type DayRow = Readonly<
-  { date: LocalDate } & Record<'started' | 'waits' | 'handlings', number> &
-    Record<'openAtEnd' | 'waitingAtEnd' | 'humanAnswerMedianSeconds', number | null>
->
+export type DayRow = {
+  readonly date: LocalDate
+  readonly started: number
+  readonly waits: number
+  readonly handlings: number
+  readonly openAtEnd: number | null
+  readonly waitingAtEnd: number | null
+  readonly humanAnswerMedianSeconds: Seconds | null
+}
 
 /** `weekday`: 1 = Monday … 7. */
-type HourRow = Readonly<Record<'weekday' | 'hour' | 'waits', number>>
+export type HourRow = { readonly weekday: number; readonly hour: number; readonly waits: number }
 
-/**
- * A number of the service's daily rollup over the period. `definition`: the number of ours that it is; null = none is.
- * `largestDifference`: of the days that are different; null = there are none. Sums would mislead: some numbers are medians.
- */
-type RollupRow = Readonly<
-  { metric: string; definition: string | null; largestDifference: number | null } & Record<
-    'equal' | 'different' | 'notFinal' | 'notCompared',
-    number
-  >
->
+/** A number of the service's daily rollup over the period. */
+export type RollupRow = {
+  readonly metric: string
+  /** The number of ours that it is; null = none is. */
+  readonly definition: string | null
+  readonly equal: number
+  readonly different: number
+  readonly notFinal: number
+  readonly notCompared: number
+  /** Of the days that are different; null = there are none. Sums would mislead: some numbers are medians. */
+  readonly largestDifference: number | null
+}
 
 type QualityRow = Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
 type StreamRow = Readonly<
@@ -62,7 +69,11 @@ export type ResponseTimeRow = {
 } & Durations
 
 /** Null: there are no values. */
-type Durations = Readonly<{ answers: number } & Record<'medianSeconds' | 'p90Seconds', Seconds | null>>
+type Durations = {
+  readonly answers: number
+  readonly medianSeconds: Seconds | null
+  readonly p90Seconds: Seconds | null
+}
 
 const noDurations: Durations = { answers: 0, medianSeconds: null, p90Seconds: null }
 

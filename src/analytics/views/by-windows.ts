@@ -63,9 +63,13 @@ export function columnsFrom(alias: string, table: AnalyticsTableName, ...names: 
   )
 }
 
-/** What is often counted and measured; the last two are columns of percentiles. */
+/** What is often counted and measured; the last three are columns of percentiles. */
 export const countIf = (note: string, condition: string) =>
   [kind.count(note), `count(case when ${condition} then 1 end)`] as const
+/** How long ago a time is. */
+export const untilNow = (note: string, time: string) =>
+  [orNull.duration(note), (sql: SqlDialect) => `${sql.epoch(sql.now)} - ${sql.epoch(time)}`] as const
+export const valuesCounted = (note: string) => [kind.count(note), 'values_counted'] as const
 export const median = (note: string) => [orNull.meanSeconds(note), 'median_value'] as const
 export const p90 = (note: string) => [orNull.duration(note), 'p90_value'] as const
 

@@ -9,6 +9,8 @@ import {
   p90,
   percentileSource,
   queryView,
+  untilNow,
+  valuesCounted,
 } from './by-windows.ts'
 
 /** Of conversations `c`. */
@@ -56,10 +58,7 @@ export const conversationViews = {
         value: 'first_human_seconds',
         from: 'fct_conversation where first_human_seconds is not null and is_complete and created_date is not null',
         columns: {
-          with_first_human: [
-            kind.count('complete conversations in which a human answered the visitor'),
-            'values_counted',
-          ],
+          with_first_human: valuesCounted('complete conversations in which a human answered the visitor'),
           first_human_median_seconds: median('median of their first human answer'),
           first_human_p90_seconds: p90('nine tenths of these answers took this long at most'),
         },
@@ -102,14 +101,8 @@ export const conversationViews = {
         orNull.time('since when the visitor has been waiting; null = the visitor is not waiting'),
         'c.waiting_since',
       ],
-      waiting_seconds: [
-        orNull.duration('from waiting_since until now'),
-        (sql) => `${sql.epoch(sql.now)} - ${sql.epoch('c.waiting_since')}`,
-      ],
-      age_seconds: [
-        orNull.duration('from created_at until now'),
-        (sql) => `${sql.epoch(sql.now)} - ${sql.epoch('c.created_at')}`,
-      ],
+      waiting_seconds: untilNow('from waiting_since until now', 'c.waiting_since'),
+      age_seconds: untilNow('from created_at until now', 'c.created_at'),
       ...columnsFrom('c', 'fct_conversation', 'last_utterance_by', 'last_utterance_at', 'first_human_at'),
       ...columnsFrom('c', 'fct_conversation', 'human_messages'),
       service_waiting_since: [

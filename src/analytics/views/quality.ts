@@ -1,6 +1,6 @@
 /** What the numbers leave out or cannot know, and how old each stream of the mirror is. */
 import { type AnalyticsView, kind, orNull, projectId } from './analytics-view.ts'
-import { queryView } from './by-windows.ts'
+import { queryView, untilNow } from './by-windows.ts'
 
 type Check = readonly [what: string, meaning: string, all: string, wrong: string]
 
@@ -85,10 +85,7 @@ export const qualityViews = {
     key: { project_id: projectId, stream: kind.key('the stream') },
     columns: {
       synced_at: orNull.time('when it was last read to its end; null = never'),
-      seconds_ago: [
-        orNull.duration('from synced_at until now'),
-        (sql) => `${sql.epoch(sql.now)} - ${sql.epoch('synced_at')}`,
-      ],
+      seconds_ago: untilNow('from synced_at until now', 'synced_at'),
       skipped: orNull.text('the scope that the key lacks, so that it is skipped'),
       failed: orNull.text('why the last sync failed'),
       open_gaps: [

@@ -77,7 +77,7 @@ export const analytics: DailyStream = {
   }),
 }
 
-type ListDefinition = Pick<ListStream, 'scope' | 'rowPath'> &
+type ListDefinition = Pick<ListStream, 'rowPath'> &
   Pick<ListEndpoint, 'lowerParam' | 'upperParam' | 'partitions'> & {
     /** Likely names of the field with the id, best first. */
     readonly idNames: readonly string[]
@@ -89,7 +89,6 @@ type ListDefinition = Pick<ListStream, 'scope' | 'rowPath'> &
 const definitions: { readonly [N in ListStreamName]: ListDefinition } = {
   /** Without the texts of their messages. */
   conversations: {
-    scope: 'conversations:read',
     lowerParam: 'since',
     upperParam: null,
     partitions: [{ handled: true }, { handled: false }],
@@ -108,7 +107,6 @@ const definitions: { readonly [N in ListStreamName]: ListDefinition } = {
     },
   },
   visitors: {
-    scope: 'visitors:read',
     lowerParam: 'since',
     upperParam: null,
     partitions: [],
@@ -118,7 +116,6 @@ const definitions: { readonly [N in ListStreamName]: ListDefinition } = {
   },
   /** No field is documented. */
   calls: {
-    scope: 'calls:read',
     lowerParam: 'from',
     upperParam: 'to',
     partitions: [],
@@ -130,13 +127,13 @@ const definitions: { readonly [N in ListStreamName]: ListDefinition } = {
 }
 
 function createListStream(name: ListStreamName): ListStream {
-  const { scope, rowPath, idNames, documented, computed, ...endpoint } = definitions[name]
+  const { rowPath, idNames, documented, computed, ...endpoint } = definitions[name]
   const itemId = (item: Json) => findKey(item, idNames)
   const fields: DocumentedFields = { ...documented, id: ['id', 'text'] }
   return {
     kind: 'list',
     name,
-    scope,
+    scope: `${name}:read`,
     list: (project) => ({
       ...endpoint,
       name,

@@ -97,27 +97,17 @@ export function priorityFor(run: Pick<SyncRun, 'mode'>, isFirst: boolean): Prior
   return run.mode === 'incremental' ? (isFirst ? 'backfill' : 'fresh') : 'reconcile'
 }
 
-type StreamCounts = {
-  requests: number
-  rows: number
-  changed: number
-  left: number | null
-  skipped: string | null
-  failed: string | null
-  readonly startedAt: EpochMs
-  endedAt: EpochMs
+function startCounts(at: EpochMs) {
+  const none = { left: null as number | null, skipped: null as string | null, failed: null as string | null }
+  return { requests: 0, rows: 0, changed: 0, ...none, startedAt: at, endedAt: at }
 }
 
 export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void) {
-  const counts = new Map<StreamName, StreamCounts>()
-  const count = (stream: StreamName): StreamCounts => {
-    const known = counts.get(stream)
-    if (known !== undefined) return known
-    const startedAt = now()
-    const zero = { requests: 0, rows: 0, changed: 0, left: null, skipped: null, failed: null }
-    const fresh: StreamCounts = { ...zero, startedAt, endedAt: startedAt }
-    counts.set(stream, fresh)
-    return fresh
+  const counts = new Map<StreamName, ReturnType<typeof startCounts>>()
+  const count = (stream: StreamName) => {
+    const known = counts.get(stream) ?? startCounts(now())
+    counts.set(stream, known)
+    return known
   }
   const reportProgress = (stream: StreamName, state: SyncProgress['state']) => {
     const { requests, rows, changed, left } = count(stream)

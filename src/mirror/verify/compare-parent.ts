@@ -30,17 +30,10 @@ export function auditedChild(stream: AuditedStream, mirrored: ReadonlySet<Stream
   return mirrored.has(childOf[stream].name) ? childOf[stream] : null
 }
 
-export type ParentComparison =
-  /** The service answered 404 for a row that the mirror has not marked as deleted. */
-  | { readonly kind: 'gone' }
-  /** Its answer is not a row of this project. */
-  | { readonly kind: 'unreadable' }
-  | {
-      readonly kind: 'compared'
-      readonly differences: readonly SeenDifference[]
-      /** Null: they are not mirrored. */
-      readonly children: ComparedChildren | null
-    }
+/** `children` null: they are not mirrored. */
+const compared = (differences: readonly SeenDifference[], children: ComparedChildren | null = null) => {
+  return { kind: 'compared' as const, differences, children }
+}
 
 type ComparedChildren = {
   readonly compared: number
@@ -53,19 +46,20 @@ type ComparedChildren = {
 
 /**
  * Compares with what is stored before the requests are sent: a sync that stores a later copy meanwhile makes a difference
- * that the second comparison does not find again. Throws ApiError.
+ * that the second comparison does not find again. `gone`: the service answered 404 for a row that the mirror has not marked
+ * as deleted. `unreadable`: its answer is not a row of this project. Throws ApiError.
  */
-export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentComparison> {
+export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string) {
   const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
   const child = stored === undefined ? null : auditedChild(stream, deps.streams)
   const here = child === null ? new Map<string, string>() : await readStoredChildren(deps, child, id)
   const behaviours = await deps.mirror.readBehaviours()
   const served = await readParent(deps, stream, id, stored, listOnlyFields(behaviours, stream))
   // A row that is marked as deleted: the service should not have it. Its children are read when it is restored.
-  if (served === 'gone' && stored === undefined) return { kind: 'compared', differences: [], children: null }
-  if (typeof served === 'string') return { kind: served }
+  if (served === 'gone' && stored === undefined) return compared([])
+  if (typeof served === 'string') return { kind: served } as { kind: 'gone' } | { kind: 'unreadable' }
   const differences = seenDifferences(findDifference(stream, id, stored, served.raw, 'both'), stored)
-  if (child === null) return { kind: 'compared', differences, children: null }
+  if (child === null) return compared(differences)
   const requestedAt = deps.now()
   const there = await readServedChildren(deps, child, id, {
     profile: decodeProfile(child.list(deps.projectId, id), behaviours),
@@ -83,8 +77,7 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
   const missing = incomplete === null ? [...here].filter(([key]) => !there.rows.has(key)) : []
   for (const [key, raw] of missing)
     differences.push(...seenDifferences({ stream: child.name, key, kind: 'gone there', fields: [] }, raw))
-  const children = { compared: there.rows.size + missing.length, incomplete, rows, requestedAt }
-  return { kind: 'compared', differences, children }
+  return compared(differences, { compared: there.rows.size + missing.length, incomplete, rows, requestedAt })
 }
 
 /** The row as the service has it, in the shape of the stored one. `listOnly`: fields that only the list shows. */
