@@ -1,5 +1,5 @@
 /** Audits: what they drew, what they found, and how far they are. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
@@ -82,18 +82,17 @@ function start(
 
 /** In the order in which they were drawn. */
 async function listRows({ db, project }: ProjectDb, audit: OpenAudit, state: AuditRowState, limit: number) {
-  const { rows } = await sql<StoredRow>`
-    select row_id as id, differences from sync_audit_rows
-    where project_id = ${project} and audit_id = ${audit.id} and state = ${state}
-    order by position limit ${limit}`.execute(db)
-  return rows.map(toAuditRow)
+  const isInState = sql`project_id = ${project} and audit_id = ${audit.id} and state = ${state}`
+  return selectRows(db, sql`sync_audit_rows where ${isInState} order by position limit ${limit}`)
 }
 
-/** SQLite returns the text, Postgres the value. */
-type StoredRow = { readonly id: string; readonly differences: string | readonly SeenDifference[] | null }
-
-function toAuditRow({ id, differences }: StoredRow): AuditRow {
-  return { id, differences: typeof differences === 'string' ? JSON.parse(differences) : (differences ?? []) }
+async function selectRows(db: Db, from: RawBuilder<unknown>): Promise<readonly AuditRow[]> {
+  // SQLite returns the text, Postgres the value.
+  type Stored = { readonly id: string; readonly differences: string | readonly SeenDifference[] | null }
+  const { rows } = await sql<Stored>`select row_id as id, differences from ${from}`.execute(db)
+  return rows.map(({ id, differences: stored }) => {
+    return { id, differences: typeof stored === 'string' ? JSON.parse(stored) : (stored ?? []) }
+  })
 }
 
 /** As many as show whether they had to be corrected in vain. */
@@ -101,21 +100,19 @@ const maxCorrected = 200
 
 /** Rows that finished audits of the stream found to differ, the latest audits first. */
 async function listCorrected({ db, project }: ProjectDb, stream: AuditedStream): Promise<readonly AuditRow[]> {
-  const { rows } = await sql<StoredRow>`
-    select row_id as id, differences from sync_audit_rows as audited
+  const ofFinished = sql`sync_audit_rows as audited
     join sync_audits as audit on audit.project_id = audited.project_id and audit.id = audited.audit_id
     where audit.project_id = ${project} and audit.stream = ${stream} and audit.finished_at is not null
-    order by audit.id desc, audited.position limit ${maxCorrected}`.execute(db)
-  return rows.map(toAuditRow)
+    order by audit.id desc, audited.position limit ${maxCorrected}`
+  return selectRows(db, ofFinished)
 }
 
 /** What differed in these audits. */
 async function listDifferences({ db, project }: ProjectDb, audits: readonly string[]): Promise<readonly Difference[]> {
   if (audits.length === 0) return []
-  const { rows } = await sql<StoredRow>`
-    select row_id as id, differences from sync_audit_rows
-    where project_id = ${project} and audit_id in (${sql.join(audits)}) order by audit_id, position`.execute(db)
-  const all = rows.flatMap((row) => toAuditRow(row).differences)
+  const isOfAudits = sql`project_id = ${project} and audit_id in (${sql.join(audits)})`
+  const rows = await selectRows(db, sql`sync_audit_rows where ${isOfAudits} order by audit_id, position`)
+  const all = rows.flatMap(({ differences }) => differences)
   return all.map(({ stream, key, kind, fields }) => ({ stream, key, kind, fields }))
 }
 

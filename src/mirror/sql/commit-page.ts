@@ -204,12 +204,8 @@ function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): [gap: Gap,
 }
 
 /** The time of the last check is updated even for unchanged rows, and does not count as a change. */
-async function updateCheckedAt(
-  trx: ProjectContext,
-  { stream, requestedAt }: MirrorCommit,
-  rows: readonly EncodedRow[],
-  column: 'checked_at' | 'read_at',
-) {
+async function updateCheckedAt(trx: ProjectContext, page: MirrorCommit, rows: readonly EncodedRow[], column: string) {
+  const { stream, requestedAt } = page
   const { stored, key } = streamTables[stream]
   const latest = trx.clock() + clockToleranceSeconds * 1000
   for (const row of rows) {

@@ -14,12 +14,11 @@ import { timeColumnOf } from './reader.ts'
 
 /** The parents are new or changed: their children become due now. */
 export async function addPendingChildren(
-  trx: ProjectDb,
+  { db, kind, project, typed }: ProjectDb,
   stream: ChildStreamName,
   ids: readonly string[],
   now: EpochMs,
-) {
-  const { db, kind, project, typed } = trx
+): Promise<void> {
   if (ids.length === 0) return
   const add = sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
@@ -32,12 +31,11 @@ export async function addPendingChildren(
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
 export async function markChildrenPending(
-  trx: ProjectDb,
+  { db, kind, project, typed }: ProjectDb,
   stream: ChildStreamName,
   ids: readonly string[],
   now: EpochMs,
-) {
-  const { db, kind, project, typed } = trx
+): Promise<void> {
   if (ids.length === 0) return
   await sql`
     update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { StreamReport } from '../core/reports.ts'
 
 /** The streams that have been counted. */
 export async function readRowCounts({ db, project }: ProjectDb): Promise<ReadonlyMap<StreamName, RowCount>> {
@@ -13,11 +14,7 @@ export async function readRowCounts({ db, project }: ProjectDb): Promise<Readonl
 }
 
 /** After a sync: counts again where that is due. `changed`: how many rows it changed. */
-export async function rememberRowCounts(
-  context: ProjectDb,
-  reports: readonly { readonly stream: StreamName; readonly changed: number }[],
-  now: EpochMs,
-): Promise<void> {
+export async function rememberRowCounts(context: ProjectDb, reports: readonly StreamReport[], now: EpochMs) {
   const { db, project } = context
   const known = await readRowCounts(context)
   for (const { stream, changed } of reports) {

@@ -61,12 +61,11 @@ export async function countUnseenRows({ db, project }: ProjectDb, stream: ListSt
 
 /** Those of these ids that are not mirrored, or were not seen under this key; null = whatever was seen. */
 export async function listUnseenIds(
-  context: ProjectDb,
+  { db, kind, project }: ProjectDb,
   stream: ListStreamName,
   key: string | null,
   ids: readonly string[],
-) {
-  const { db, kind, project } = context
+): Promise<string[]> {
   if (ids.length === 0) return []
   const seen = key === null ? sql`` : sql`and not ${notSeen(project, key)}`
   const { rows } = await sql<{ id: string }>`

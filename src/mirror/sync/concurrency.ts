@@ -3,11 +3,7 @@ import { pMapIterable } from 'p-map'
 import { ApiError, throwIfAborted } from '../../service/core/api-failure.ts'
 
 /** After the first failure no further item is started; the failure is thrown when all started ones have ended. */
-export function mapConcurrently<T, R>(
-  items: readonly T[],
-  concurrency: number,
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
+export function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>) {
   // All results are kept, so none that is slow holds up the others.
   return Array.fromAsync(mapInOrder(items, concurrency, work, Number.POSITIVE_INFINITY))
 }

@@ -2,7 +2,7 @@
 import type { EpochSeconds } from '../../../values/time.ts'
 import { edgeSecond, isCut, isOutside, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
-import type { Move, ScanDirection } from './paging-profile.ts'
+import type { Move } from './paging-profile.ts'
 import { farFuture, mayWork, type TimeRange } from './pending-ranges.ts'
 import { observe, orderOf, type Reading, type Requests, request } from './reading-state.ts'
 import {
@@ -11,6 +11,7 @@ import {
   minConclusiveRows,
   minOf,
   type RowTimes,
+  type ScanDirection,
   type SortOrder,
   type TimeBounds,
   timesOf,

@@ -2,14 +2,13 @@
 import { clockToleranceSeconds } from '../../../values/cursor-limit.ts'
 import type { EpochSeconds } from '../../../values/time.ts'
 import type { ScanPage } from './page-exchange.ts'
-import { type Bound, type ListEndpoint, type PagingProfile, pageSizesOf, type ScanDirection } from './paging-profile.ts'
+import { type Bound, type ListEndpoint, type PagingProfile, pageSizesOf } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import {
-  completeDownTo,
-  completeUpTo,
+  completeTo,
   dropUnmovedFields,
-  type OrderObservation,
   type RowTimes,
+  type ScanDirection,
   type SortOrder,
   sortTimesOf,
   type TimeBounds,
@@ -62,12 +61,11 @@ function rowFingerprints({ ids, times }: ScanPage): ReadonlySet<string> {
 
 /** The profile after a page. */
 export function learnFromPage(
-  profile: PagingProfile,
-  { order }: OrderObservation,
+  { list, profile }: KnownList,
+  order: SortOrder | null,
   page: ScanPage,
   bounds: TimeBounds,
-  { usual }: { readonly usual: number },
-): PagingProfile {
+) {
   const { support, largestPage, inclusiveBounds } = profile
   const [field, ...others] = order?.fields ?? []
   const isInclusive = (bound: Bound) => {
@@ -78,7 +76,7 @@ export function learnFromPage(
     return page.times.some((row) => row.get(field) === at) || inclusiveBounds[bound]
   }
   const size = page.ids.length
-  const limit = support.limit === 'unknown' && size > usual ? 'honoured' : support.limit
+  const limit = support.limit === 'unknown' && size > pageSizesOf(list).usual ? 'honoured' : support.limit
   return {
     ...profile,
     order,
@@ -127,11 +125,10 @@ export function restAfterPage(
     isForward
       ? at > range.lo || (at === range.lo && !range.seenLo)
       : range.hi === null || at < range.hi || (at === range.hi && !range.seenHi)
-  const edgeOf = (order: SortOrder) => (isForward ? completeUpTo(order, times) : completeDownTo(order, times))
-  const safestEdge = edgeOf(assumed)
+  const safestEdge = completeTo(way, assumed, times)
   const isMoved = safestEdge !== undefined && hasMoved(safestEdge)
   const order = isMoved || !isAtEdge ? assumed : dropUnmovedFields(assumed, times, hasMoved)
-  const edge = edgeOf(order)
+  const edge = completeTo(way, order, times)
   if (edge === undefined || !hasMoved(edge)) return null
   const rest: TimeRange = isForward ? { ...range, lo: edge, seenLo: true } : { ...range, hi: edge, seenHi: true }
   return { order, rest: rest.hi !== null && rest.hi < rest.lo ? null : rest }

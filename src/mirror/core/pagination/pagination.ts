@@ -20,7 +20,7 @@ import {
   showsNewRows,
 } from './page-evidence.ts'
 import type { RefusedParameter, ScanPage } from './page-exchange.ts'
-import { boundOf, type Move, type ScanDirection } from './paging-profile.ts'
+import { boundOf, type Move } from './paging-profile.ts'
 import { passCollision } from './pass-collision.ts'
 import { boundsOf, movesFor, type TimeRange } from './pending-ranges.ts'
 import {
@@ -47,6 +47,7 @@ import {
   settleUnproven,
   takeProgress,
 } from './reading-state.ts'
+import type { ScanDirection } from './sort-order.ts'
 
 /** Returns what is to be committed with the rows of the last response. */
 export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {

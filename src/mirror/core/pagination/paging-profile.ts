@@ -5,10 +5,7 @@
 import type { ServiceBehaviour } from '../../../../schema/row.ts'
 import type { QueryParams } from '../../../service/core/api-request.ts'
 import type { Json } from '../../../values/json.ts'
-import type { RowTimes, SortOrder } from './sort-order.ts'
-
-/** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
-export type ScanDirection = 'forward' | 'backward'
+import type { RowTimes, ScanDirection, SortOrder } from './sort-order.ts'
 
 /** `forward`: a request from the lower end of a range, `backward`: from its upper end, `unbounded`: without bounds. */
 export type Move = ScanDirection | 'unbounded'

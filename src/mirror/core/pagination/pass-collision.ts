@@ -3,7 +3,7 @@
 import type { EpochSeconds } from '../../../values/time.ts'
 import { edgeSecond, isCut, isOutside, rangeBeyondEdge, restAfterPage, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
-import { boundOf, pageSizesOf, type ScanDirection } from './paging-profile.ts'
+import { boundOf, pageSizesOf } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import {
   addGap,
@@ -17,7 +17,7 @@ import {
   request,
   setSupport,
 } from './reading-state.ts'
-import { type RowTimes, sortTimesOf, type TimeBounds } from './sort-order.ts'
+import { type RowTimes, type ScanDirection, sortTimesOf, type TimeBounds } from './sort-order.ts'
 
 /** An edge of a range, and the bounds of a request from there, which overlaps what was read by a second. */
 type Edge = { readonly range: TimeRange; readonly way: ScanDirection; readonly bounds: TimeBounds }

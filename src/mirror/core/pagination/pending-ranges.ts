@@ -4,8 +4,8 @@
  * last second seen), more after an interrupted one.
  */
 import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../../../values/time.ts'
-import type { Bound, Move, PagingProfile, ScanDirection, Support } from './paging-profile.ts'
-import type { TimeBounds } from './sort-order.ts'
+import type { Bound, Move, PagingProfile, Support } from './paging-profile.ts'
+import type { ScanDirection, TimeBounds } from './sort-order.ts'
 
 /**
  * Seconds from `lo` to `hi`, both included; null = no end. `seenLo`, `seenHi`: a row of that second was read, and so was

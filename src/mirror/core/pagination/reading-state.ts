@@ -8,16 +8,15 @@ import {
   type ListEndpoint,
   type Move,
   type PagingProfile,
-  pageSizesOf,
-  type ScanDirection,
   type Support,
 } from './paging-profile.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 import {
-  completeUpTo,
+  completeTo,
   inferOrder,
   minConclusiveRows,
   type OrderObservation,
+  type ScanDirection,
   type SortOrder,
   type TimeBounds,
 } from './sort-order.ts'
@@ -138,22 +137,17 @@ export function takeProgress(reading: Reading): Progress {
   return { pendingRanges: isOpenEndRead ? [...limited, { lo: nextRunAt, hi: null }] : limited, missedRanges, profile }
 }
 
-export function* request(
-  reading: Reading,
-  bounds: TimeBounds,
-  { limit = null, part = {} }: Partial<Pick<PageRequest, 'limit' | 'part'>> = {},
-): Requests<PageReply> {
-  return yield { bounds, limit, part, progress: takeProgress(reading) }
+export function* request(reading: Reading, bounds: TimeBounds, more: Partial<PageQuery> = {}): Requests<PageReply> {
+  return yield { limit: null, part: {}, ...more, bounds, progress: takeProgress(reading) }
 }
 
 /** Learns from a full page. */
 export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): OrderObservation {
-  const { list, profile, pending } = reading
-  const observation = inferOrder(profile.order, page.times, bounds)
-  reading.profile = learnFromPage(profile, observation, page, bounds, pageSizesOf(list))
+  const observation = inferOrder(reading.profile.order, page.times, bounds)
+  reading.profile = learnFromPage(reading, observation.order, page, bounds)
   const newest = newestTime(reading, page)
   reading.newestSeen = Math.max(reading.newestSeen, newest)
-  if (pending[0]?.hi === null && newest > page.cursorLimit) reading.frozenLimit ??= page.cursorLimit
+  if (reading.pending[0]?.hi === null && newest > page.cursorLimit) reading.frozenLimit ??= page.cursorLimit
   return observation
 }
 
@@ -205,7 +199,7 @@ export function orderOf({ profile }: Reading, page: ScanPage): SortOrder | null 
 
 function newestTime(reading: Reading, page: ScanPage): EpochSeconds {
   const order = orderOf(reading, page)
-  return (order === null ? undefined : completeUpTo(order, page.times)) ?? 0
+  return (order === null ? undefined : completeTo('forward', order, page.times)) ?? 0
 }
 
 /**

@@ -7,6 +7,9 @@ import type { EpochSeconds } from '../../../values/time.ts'
 /** The times of one item, by dotted path. */
 export type RowTimes = ReadonlyMap<string, EpochSeconds>
 
+/** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
+export type ScanDirection = 'forward' | 'backward'
+
 type SortDirection = 'ascending' | 'descending'
 
 export type SortOrder = {
@@ -92,14 +95,10 @@ function commonDirection(fields: readonly FieldTrend[]): SortDirection | null {
   return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'
 }
 
-/** The time before which a forward page misses no row, whichever candidate orders the list. */
-export function completeUpTo(order: SortOrder, rows: readonly RowTimes[]): EpochSeconds | undefined {
-  return minOf(fieldEdges(order, rows, maxOf))
-}
-
-/** The time after which a backward page misses no row, whichever candidate orders the list. */
-export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): EpochSeconds | undefined {
-  return maxOf(fieldEdges(order, rows, minOf))
+/** The time up to which a page that leads in this direction misses no row, whichever candidate orders the list. */
+export function completeTo(way: ScanDirection, { fields }: SortOrder, rows: readonly RowTimes[]) {
+  const [nearest, farthest] = way === 'forward' ? [minOf, maxOf] : [maxOf, minOf]
+  return nearest(fields.map((field) => fieldExtreme(field, rows, farthest)).filter((edge) => edge !== undefined))
 }
 
 /** Drops the candidates that did not move although another one did: they do not order the list. Few rows do not show it. */
@@ -111,10 +110,6 @@ export function dropUnmovedFields(order: SortOrder, rows: readonly RowTimes[], m
 }
 
 type ExtremeOf = typeof minOf
-
-function fieldEdges({ fields }: SortOrder, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds[] {
-  return fields.map((field) => fieldExtreme(field, rows, pick)).filter((edge) => edge !== undefined)
-}
 
 /** In a page that is not quite in order, some of the most extreme times belong to stale copies, or to rows that moved. */
 function fieldExtreme(field: string, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds | undefined {
