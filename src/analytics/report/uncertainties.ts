@@ -46,7 +46,8 @@ function ofTheFacts({ project: { asOf, isRebuilding, factsDue, timeZone }, perio
     'not complete':
       asOf === null
         ? 'Conversations or messages have never been read to their end, so some may be missing.'
-        : localDateOf(asOf, timeZone) <= period.to && `Conversations and messages are complete only up to ${asOf}.`,
+        : localDateAt(parseTime(asOf) ?? 0, timeZone) <= period.to &&
+          `Conversations and messages are complete only up to ${asOf}.`,
   }
 }
 
@@ -88,8 +89,4 @@ function ofTheCalls({ current: { calls }, project }: ReportData): Reasons {
   const unknown = calls.calls - calls.withLength
   const text = `The length of ${formatCount(unknown)} of ${pluralize(calls.calls, 'call')} is not known. The setting analytics.calls names the fields of calls.`
   return { 'calls without a length': project.callsAsOf !== null && unknown !== 0 && text }
-}
-
-function localDateOf(time: string, timeZone: string) {
-  return localDateAt(parseTime(time) ?? 0, timeZone)
 }

@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import { daySeconds, type EpochSeconds, hourSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { type AvailabilitySnapshot, deriveAvailabilityHours } from '../core/availability-hours.ts'
+import { deriveAvailabilityHours } from '../core/availability-hours.ts'
+import type { TimeRange } from '../core/calendar-rows.ts'
 import type { FactDerivation, FactSource } from './fact-rows.ts'
 import { insertRows } from './fact-rows.ts'
 
@@ -18,9 +19,6 @@ export const availabilityFacts: FactDerivation = {
   clear: async ({ db, project }) =>
     void (await db.deleteFrom('fct_availability_hour').where('project_id', '=', project).execute()),
 }
-
-/** `to` is excluded. */
-type Span = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
 /** `ids`: hours in UTC whose snapshots changed, in order. */
 async function replaceFacts(source: FactSource, ids: readonly string[]): Promise<number> {
@@ -37,7 +35,7 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
 }
 
 /** Replaces the local days from that of `from` to the one before that of `to`. */
-async function replaceDays(source: FactSource, { from, to }: Span): Promise<void> {
+async function replaceDays(source: FactSource, { from, to }: TimeRange): Promise<void> {
   const { db, project, calendar, settings } = source
   const [first, end] = [calendar.dateOf(from), calendar.dateOf(to)]
   const margin = 2 * daySeconds + settings.availabilityHoldSeconds
@@ -60,11 +58,10 @@ async function snapshotBefore({ db, project, typed }: FactSource, at: EpochSecon
 const maxAgents = 1_000_000
 
 /** In the order of time, and the first one after the span. */
-async function readSnapshots({ db, kind, project, typed }: FactSource, span: Span): Promise<AvailabilitySnapshot[]> {
+async function readSnapshots({ db, kind, project, typed }: FactSource, span: TimeRange) {
   const [from, to] = [span.from, span.to].map((at) => typed('time', rfc3339(at)))
-  const { rows } = await sql<
-    Record<'at' | 'count', number> & Record<'until' | 'agents', number | null> & { available: boolean | number | null }
-  >`
+  type Row = Record<'at' | 'count', number> & Record<'until' | 'agents', number | null>
+  const { rows } = await sql<Row & { available: boolean | number | null }>`
     select ${epochSeconds(kind, 'taken_at')} as at, available, agents_online as agents,
       ${epochSeconds(kind, 'same_until')} as until, coalesce(same_count, 1) as count from availability_snapshots
     where project_id = ${project} and taken_at >= ${from} and taken_at <= coalesce((

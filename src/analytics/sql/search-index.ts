@@ -21,11 +21,9 @@ export async function insertSearchEntries(context: Context, conversations: reado
   if (conversations.length === 0) return
   const { db, kind, project } = context
   const numbers = await chooseNumbers(context, conversations)
-  const entries = conversations.map(({ id, texts }) => ({
-    id,
-    number: numbers.get(id) ?? 0,
-    words: [...wordsOf(texts)],
-  }))
+  const entries = conversations.map(({ id, texts }) => {
+    return { id, number: numbers.get(id) ?? 0, words: [...wordsOf(texts)] }
+  })
   if (kind === 'postgres') return insertAll(context, entries)
   for (const { id, number, words } of entries) {
     const entry = { project_id: project, conversation_id: id, id: number }

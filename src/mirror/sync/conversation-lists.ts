@@ -24,10 +24,7 @@ export const partSuffixes = [':handled', ':open'] as const
 export function listParts(run: SyncRun, stream: ListStream): readonly ListPart[] {
   const isHidden = stream.name === 'conversations' && readHidden(run) === hiddenValues.notAll
   if (!isHidden) return [{ list: stream.list(run.projectId), suffix: '' }]
-  return [true, false].map((handled) => ({
-    list: listByFlag(run, stream, handled),
-    suffix: `:${handled ? 'handled' : 'open'}`,
-  }))
+  return partSuffixes.map((suffix) => ({ list: listByFlag(run, stream, suffix === ':handled'), suffix }))
 }
 
 function listByFlag(run: SyncRun, stream: ListStream, handled: boolean): ListEndpoint {

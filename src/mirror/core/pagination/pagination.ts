@@ -175,12 +175,8 @@ function leavePage(reading: Reading, { range, move }: RangeQuery, { page, way }:
   // At the end of a list no time advances, which says nothing about the order.
   if (profile.order !== null && !isShortPage(reading, page)) reading.profile = { ...profile, order: first.order }
   if (way !== null && way === move && profile.support[boundOf(way)] === 'unknown') setSupport(reading, way, 'honoured')
-  replaceRange(
-    reading,
-    rests.flatMap((it) => it?.rest ?? []),
-    page,
-    way ?? 'forward',
-  )
+  const left = rests.flatMap((it) => it?.rest ?? [])
+  replaceRange(reading, left, page, way ?? 'forward')
   return true
 }
 
