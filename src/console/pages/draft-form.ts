@@ -9,15 +9,9 @@ import type { ConversationData } from '../sql/conversations.ts'
 import { foreignText } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 
-export const draftKinds = ['reply', 'note', 'handled', 'reopen'] as const
-export type DraftKind = (typeof draftKinds)[number]
-
-const labels: Readonly<Record<DraftKind, string>> = {
-  reply: 'Reply',
-  note: 'Visitor note',
-  handled: 'Mark handled',
-  reopen: 'Reopen',
-}
+const labels = { reply: 'Reply', note: 'Visitor note', handled: 'Mark handled', reopen: 'Reopen' } as const
+export type DraftKind = keyof typeof labels
+export const draftKinds = Object.keys(labels) as readonly DraftKind[]
 
 /** What a person wrote. */
 export type Draft = {

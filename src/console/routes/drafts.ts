@@ -42,23 +42,19 @@ export function addDrafts(app: FastifyInstance, site: Site): void {
     const db = (await reads.warehouse()).projectDb(project.projectId)
     const conversation = await readConversation(db, request.params.id, null)
     if (conversation === null || conversation.deletedAt !== null) return reply.callNotFound()
-    const frame = await site.projectFrame(viewer, project)
+    const frame = { ...(await site.projectFrame(viewer, project)), viewer }
     const address = addressOf(frame, 'conversations', conversation.id)
     const whyNot = whyNoDraft(frame)
+    const draft = readForm(valuesOf(request.body))
     if (config === null || whyNot !== null)
       return sendProblem(reply, 403, 'Not allowed', whyNot ?? '', address, project)
-    const draft = readForm(valuesOf(request.body))
     if (draft === null) return sendProblem(reply, 400, 'This did not work', 'The form is not whole.', address, project)
     const queued = await listWritebacksTo(createOutbox(db), conversation)
     const problem =
-      findProblem(draft, conversation, queued) ??
-      (await queueDraft(config, project, draft, conversation, { ...frame, viewer }))
+      findProblem(draft, conversation, queued) ?? (await queueDraft(config, project, draft, conversation, frame))
     if (problem === null) return reply.redirect(`${withQuery(address, { drafted: draft.key })}#write`, 303)
-    return send(
-      reply.code(422),
-      conversationPage(conversation, queued, { draft, problem, joined: null }, frame),
-      project,
-    )
+    const page = conversationPage(conversation, queued, { draft, problem, joined: null }, frame)
+    return send(reply.code(422), page, project)
   })
 }
 
@@ -78,35 +74,26 @@ function readForm(values: Values): PostedDraft | null {
 /** As an import has them. */
 function rowsOf(draft: PostedDraft, { id, visitorId }: ConversationData): readonly object[] {
   const { key: ref, kind, content, sender, andHandled, expect } = draft
-  const flag = (handled: boolean) => ({
-    operation: 'handled',
-    conversation_id: id,
-    handled,
-    expect,
-    ref: `${ref} handled`,
-  })
+  const to = { conversation_id: id, expect }
+  const flag = { ...to, operation: 'handled', handled: kind !== 'reopen', ref: `${ref} handled` }
   if (kind === 'note') return [{ operation: 'note', visitor_id: visitorId, content, expect, ref }]
-  if (kind !== 'reply') return [flag(kind === 'handled')]
-  const reply = { operation: 'message', conversation_id: id, content, sender_name: sender, expect, ref }
-  return andHandled ? [reply, flag(true)] : [reply]
+  if (kind !== 'reply') return [flag]
+  const reply = { ...to, operation: 'message', content, sender_name: sender, ref }
+  return andHandled ? [reply, flag] : [reply]
 }
 
 /** What the person could not have seen: the visitor has written since, or the same note or flag waits already. */
-function findProblem(
-  draft: PostedDraft,
-  conversation: ConversationData,
-  queued: readonly NamedEntry[],
-): DraftProblem | null {
+function findProblem(draft: PostedDraft, { messages }: ConversationData, queued: readonly NamedEntry[]) {
   // This form was sent before, so what it did is what it does.
   if (queued.some(({ ref }) => ref?.startsWith(draft.key))) return null
   const seen = Number(draft.expect ?? 0)
-  if (conversation.messages.some(({ role, id }) => role === 'visitor' && Number(id) > seen))
+  if (messages.some(({ role, id }) => role === 'visitor' && Number(id) > seen))
     return problemOf('The visitor has written since you opened this page. Read it, and add your draft again.')
   if (draft.kind === 'reply') return null
   const payload = draft.kind === 'note' ? { content: draft.content } : { handled: draft.kind === 'handled' }
   const isWaiting = ({ status }: NamedEntry) => ['draft', 'queued', 'sending', 'uncertain'].includes(status)
   const same = queued.some((entry) => isWaiting(entry) && isDeepStrictEqual({ ...entry.payload }, payload))
-  return same ? problemOf('The same is waiting already: it is the list of write-backs below.') : null
+  return same ? problemOf('The same is waiting already: see the write-backs above.') : null
 }
 
 function problemOf(text: string, isRepeated = false): DraftProblem {
@@ -147,11 +134,8 @@ async function queueDraft(
       report.kinds.map(describeMistake).join(' '),
       report.kinds.some(({ override }) => override === 'allow-duplicates'),
     )
-  return 'differing' in report && report.differing > 0
-    ? problemOf(
-        'This form was sent before, with other words: see the list of write-backs below. To add these, too, send it again.',
-      )
-    : null
+  const isOther = 'differing' in report && report.differing > 0
+  return isOther ? problemOf('This form was sent before, with other words. To add these, too, send it again.') : null
 }
 
 const fieldNames: Readonly<Record<string, string>> = { content: 'The text', sender_name: 'The name' }
