@@ -1,8 +1,11 @@
 /** A backup that is restored as docs/guide.md says is what it was. Other ways leave tables that every command recognises. */
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
+import { openWarehouse } from '../../src/app/open.ts'
 import { runInProcess } from '../cli/run-in-process.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { dumpPostgres, restorePostgres, restoreSqlite } from '../support/guide-backup.ts'
@@ -136,3 +139,44 @@ for (const [what, { version, into, args, without, says }] of Object.entries(rest
     expect(await countRows()).toEqual(before)
   })
 }
+
+test('what people made beside the tables is no fault: a virtual table whose module only they load', async () => {
+  const database = await sqlite.make()
+  onTestFinished(database.drop)
+  const file = new Database(database.url.slice('sqlite:'.length))
+  file.unsafeMode(true)
+  file.exec(`pragma writable_schema = on;
+    insert into sqlite_master values ('table', 'near', 'near', 0, 'create virtual table near using vec0(place)');
+    pragma writable_schema = reset`)
+  file.close()
+  await (await openWarehouse(database.url, { access: 'read' })).close()
+  await (await openWarehouse(database.url)).close()
+})
+
+test('a schema may have any name, also before anything is in it', async () => {
+  const database = await postgres.makeEmpty()
+  onTestFinished(database.drop)
+  await query(database, `create schema "Support-Team's"`)
+  const url = new URL(database.url)
+  url.searchParams.set('schema', "Support-Team's")
+  await expect(openWarehouse(url.href, { access: 'read' })).rejects.toThrow('nothing has been mirrored into it yet')
+})
+
+test('a user who may read some of the tables reads these', async () => {
+  const database = await postgres.make()
+  const role = `reader_${randomUUID().replaceAll('-', '')}`
+  onTestFinished(async () => {
+    await query(database, `drop owned by ${role}`)
+    await query(database, `drop role ${role}`)
+    await database.drop()
+  })
+  await query(database, `create role ${role} login password 'x'`)
+  await query(database, `grant usage on schema warehouse to ${role}`)
+  await query(database, `grant select on all tables in schema warehouse to ${role}`)
+  await query(database, `revoke select on fct_contribution from ${role}`)
+  const url = new URL(database.url)
+  Object.assign(url, { username: role, password: 'x' })
+  const warehouse = await openWarehouse(url.href, { access: 'read' })
+  expect(await warehouse.query('select count(*) as rows from conversations')).toEqual([{ rows: 0 }])
+  await warehouse.close()
+})
