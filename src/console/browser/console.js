@@ -13,8 +13,7 @@ let differing = 0
 startKeys()
 startPicks()
 startWriting()
-// What is still being counted is mostly there a moment later.
-if (element('[data-counting]') !== null) setTimeout(() => location.reload(), 1000)
+reloadWhileCounting()
 const { liveProject } = document.body.dataset
 if (liveProject !== undefined) startLive(liveProject)
 
@@ -54,6 +53,14 @@ function startKeys() {
     if (key === 'j' || key === 'k') moveRow(key === 'j' ? 1 : -1)
   })
   show()
+}
+
+/** What is still being counted is mostly there a moment later; what cannot be counted is not asked for again and again. */
+function reloadWhileCounting() {
+  const tries = Number(sessionStorage.getItem(location.href))
+  if (element('[data-counting]') === null) return sessionStorage.removeItem(location.href)
+  sessionStorage.setItem(location.href, String(tries + 1))
+  if (tries < 20) setTimeout(() => location.reload(), 1000 * (1 + tries))
 }
 
 /** @param {string} selector @returns {HTMLElement | null} */
