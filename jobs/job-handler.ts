@@ -25,9 +25,7 @@ export type JobRun<Data> = {
   readonly project: ProjectConfig | undefined
   readonly identity: JobIdentity
   readonly queue: QueueName
-  /** When the job was added. */
   readonly addedAt: EpochMs
-  /** Since it started. */
   readonly tookMs: () => Ms
 }
 

@@ -114,7 +114,6 @@ export const webhookJobs: JobType<JobData<'webhooks'>> = {
   },
 }
 
-/** One time slice of a sync run. */
 export const syncJobs: JobType<SyncJob> = {
   identityOf: (data) =>
     data === null

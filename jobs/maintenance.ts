@@ -105,12 +105,7 @@ export function createScheduleSync(backend: Pick<Backend, 'ensureSchedules'>, cl
    * `isLeader`: others only add what is missing. `differ`: other workers have other projects or schedules, so what is
    * unknown here may be theirs and stays.
    */
-  return async (
-    projects: readonly ProjectConfig[],
-    now: EpochMs,
-    isLeader: boolean,
-    differ: boolean,
-  ): Promise<void> => {
+  return async (projects: readonly ProjectConfig[], now: EpochMs, isLeader: boolean, differ: boolean) => {
     const wanted = schedulesForProjects(projects)
     const wantedKey = JSON.stringify([isLeader, wanted])
     const count = await clock.getJobSchedulersCount()

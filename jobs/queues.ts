@@ -47,7 +47,6 @@ export function jobId<Queue extends QueueName>(queue: Queue, data: JobData<Queue
   return Object.values(jobSchemas[queue].parse(data)).join('/')
 }
 
-/** A sync job, and the queue that it starts in. */
 export type PlannedSyncJob = { readonly queue: 'sync' | 'backfill'; readonly job: SyncJob }
 
 export type JobQueues = ReturnType<typeof openJobQueues>

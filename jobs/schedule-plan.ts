@@ -123,7 +123,6 @@ export function syncJobsOfSchedule(schedule: ScheduleName, project: Mirrored): P
   return scheduledStreams(schedule, project).map((stream) => ({ queue, job: { project: project.name, stream, mode } }))
 }
 
-/** Incremental sync jobs for some streams of a project. */
 export function incrementalSyncJobs(
   queue: PlannedSyncJob['queue'],
   { name }: Pick<ProjectConfig, 'name'>,

@@ -30,7 +30,6 @@ export type WorkerOptions = {
   readonly maintenanceEveryMs?: Ms
   /** A job without a heartbeat for this long counts as abandoned by a dead process. */
   readonly lockMs?: Ms
-  /** Key prefix in the queue's store. */
   readonly prefix?: string
 }
 
@@ -121,9 +120,7 @@ function startPeriodicTask(job: JobKind, everyMs: Ms, work: () => Promise<void>,
   return {
     /** Milliseconds since the last completed run, or since the start. */
     sinceLastRunMs: (): Ms => performance.now() - lastAt,
-    /** Runs once more now. */
     runNow: next,
-    /** Waits for the current run. */
     stop: async () => {
       stopped = true
       clearTimeout(timer)

@@ -231,9 +231,6 @@ export const analyticsTables = {
   _metabase_metadata: {
     note: 'Descriptions of all objects for analysts, which Metabase reads when it syncs the database.',
     key: ['keypath'],
-    columns: {
-      keypath: ['key', 'table.property or table.column.property'],
-      value: ['text', 'its value'],
-    },
+    columns: { keypath: ['key', 'table.property or table.column.property'], value: ['text', 'its value'] },
   },
 } as const satisfies Record<string, TableSpec>

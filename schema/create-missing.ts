@@ -45,7 +45,6 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
   for (const index of indexes) await run(`create index if not exists ${index}`)
 }
 
-/** The columns of each table. */
 async function readTables(run: Run, kind: DatabaseKind): Promise<ReadonlyMap<unknown, ReadonlySet<unknown>>> {
   const columns = await run(
     kind === 'sqlite'
@@ -99,7 +98,6 @@ function declare(kind: DatabaseKind, table: string, column: string, [type]: Colu
   return `${column} ${columnTypes[withoutNullability(type)][kind]}${clauses.join(' ').trimEnd()}`
 }
 
-/** Rows that a table has from the beginning. */
 const firstRows: Readonly<Record<string, () => readonly string[]>> = {
   sync_sends: () => [`insert into sync_sends (project_id, token, sends) values ('', '${randomUUID()}', 0)`],
   sync_installation: () => [`insert into sync_installation (id) values ('${randomUUID()}')`],

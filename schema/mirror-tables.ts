@@ -115,11 +115,7 @@ export const mirrorTables = {
     key: ['project_id', 'id'],
     // What a call says about its visitor and its conversation is not documented.
     erasedWith: { id: 'calls', 'raw.visitorId': 'visitors', 'raw.conversationId': 'conversations' },
-    columns: {
-      ...rowColumns,
-      id: ['key', 'id of the call in the service'],
-      occurred_at: ['time?', 'when it started'],
-    },
+    columns: { ...rowColumns, id: ['key', 'id of the call in the service'], occurred_at: ['time?', 'when it started'] },
   },
   call_recordings: {
     note: 'Whether calls have recordings, and what the service says about them; never a recording itself.',

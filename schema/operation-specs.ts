@@ -48,12 +48,7 @@ export const operationSpecs = {
     since: '0003_outbox',
     payload: { content, sender_name: { maxLength: maxLengths.name } },
   },
-  handled: {
-    target: 'conversation',
-    isIdempotent: true,
-    since: '0003_outbox',
-    payload: { handled: 'flag' },
-  },
+  handled: { target: 'conversation', isIdempotent: true, since: '0003_outbox', payload: { handled: 'flag' } },
   visitor: {
     target: 'visitor',
     isIdempotent: true,
@@ -63,12 +58,7 @@ export const operationSpecs = {
       email: { maxLength: maxLengths.email, isOptional: true },
     },
   },
-  note: {
-    target: 'visitor',
-    isIdempotent: false,
-    since: '0003_outbox',
-    payload: { content },
-  },
+  note: { target: 'visitor', isIdempotent: false, since: '0003_outbox', payload: { content } },
 } as const satisfies Readonly<Record<string, OperationSpec>>
 
 const described = Object.entries<OperationSpec>(operationSpecs)

@@ -7,7 +7,6 @@ import { openInProcess } from './in-process.ts'
 
 type BackendOptions = StoreOptions & {
   readonly log: Logger
-  /** Called for each error of the store. */
   readonly onError: () => void
   /** Installations that share a store have queues of their own. */
   readonly installation?: string

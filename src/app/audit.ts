@@ -1,7 +1,6 @@
 /** Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what follows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { Logger } from '../log.ts'
 import { auditedStreams } from '../mirror/core/audit.ts'
 import type { AuditDeps, AuditedStream, AuditReport, AuditResult, SyncProgress } from '../mirror/mirror.ts'
 import { createAuditStore } from '../mirror/sql/audits.ts'
@@ -12,17 +11,20 @@ import { ApiError } from '../service/core/api-failure.ts'
 import { openMirror } from './mirror.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { fatalRunError, type Service, type ServiceOptions, withProject, withRequestCounting } from './service.ts'
+import {
+  type CommandOptions,
+  fatalRunError,
+  type Service,
+  type ServiceOptions,
+  withProject,
+  withRequestCounting,
+} from './service.ts'
 import { runSyncUnderLock, type SyncRunOptions } from './sync.ts'
 
-type AuditOptions = {
+type AuditOptions = CommandOptions & {
   /** How many rows of each stream; undefined = as configured. */
   readonly sampleSize: number | undefined
-  readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
-  /** Reports that the warehouse is away, or back. */
-  readonly notify?: (line: string) => void
-  readonly log: Logger
 }
 
 /** Continues an open audit. Throws UserError: denied, or a warehouse that cannot be used. */

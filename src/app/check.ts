@@ -44,9 +44,8 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
     return { name: 'warehouse', state: 'ok', detail, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    if (error instanceof EmptyWarehouseError) {
+    if (error instanceof EmptyWarehouseError)
       return { name: 'warehouse', state: 'ok', detail: 'empty; the first `deskmirror sync` fills it', hint: null }
-    }
     return { name: 'warehouse', state: 'error', detail: `${error.what}: ${error.why}`, hint: error.next }
   }
 }

@@ -16,7 +16,6 @@ type FactsRefreshOptions = {
   readonly log: Logger
 }
 
-/** Derives what is pending. */
 export async function refreshFacts(
   warehouse: Warehouse,
   project: ProjectConfig,
@@ -69,7 +68,6 @@ export type FactsRebuildReport = {
   readonly outcome: 'complete' | 'interrupted'
 }
 
-/** Derives all facts of a project anew. */
 export function rebuildFacts(
   config: Config,
   project: ProjectConfig,

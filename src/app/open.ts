@@ -16,7 +16,6 @@ export type Warehouse = {
   readonly db: Db
   /** For connections of one's own. */
   readonly pool: ConnectionPool
-  /** For one project. */
   readonly projectDb: (project: ProjectId) => ProjectDb
   /** Runs one SQL statement; rows as the database returns them. */
   readonly query: Run

@@ -139,7 +139,6 @@ export async function openOutbox(config: Config, { projectId }: ProjectConfig, w
   return outbox
 }
 
-/** Write-backs that are queued or in flight. */
 export async function countUnsettled(outbox: Outbox): Promise<number> {
   const { queued = 0, sending = 0 } = await outbox.countByStatus({ statuses: ['queued', 'sending'] })
   return queued + sending

@@ -16,17 +16,20 @@ import { type Warehouse, withWarehouse } from './open.ts'
 import { findClockNotice, openOutbox } from './outbox.ts'
 import { readSlotLimits } from './request-budgets.ts'
 import { openSendRecord } from './send-record.ts'
-import { fatalRunError, reportBudget, type Service, withProject, withRequestCounting } from './service.ts'
+import {
+  type CommandOptions,
+  fatalRunError,
+  reportBudget,
+  type Service,
+  withProject,
+  withRequestCounting,
+} from './service.ts'
 
-type PushOptions = {
-  readonly signal: AbortSignal
+type PushOptions = CommandOptions & {
   readonly onProgress: (progress: PushProgress) => void
   readonly onBudget: (budget: BudgetView) => void
-  /** Called when the warehouse becomes unavailable or available again. */
-  readonly notify?: (line: string) => void
   /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
-  readonly log: Logger
 }
 
 /** Throws UserError if the key is denied, the service does not answer, or writing is switched off. */

@@ -24,7 +24,6 @@ import { writebackDeps } from './push.ts'
 import { withRequestBudgets } from './request-budgets.ts'
 import { fatalRunError, reportBudget, withRequestCounting, withService } from './service.ts'
 
-/** A check with the service. */
 type CheckRequest = {
   /** How many rows to check, the first ones. */
   readonly limit: number

@@ -68,7 +68,6 @@ export function connectService(project: ProjectConfig, budget: RequestBudget, op
   return { client, budget, signal: stopSignal, stop: () => ownAbort.abort(), close }
 }
 
-/** Connects to the service while `work` runs. */
 export async function withService<T>(
   project: ProjectConfig,
   budget: RequestBudget,
@@ -83,6 +82,8 @@ export async function withService<T>(
   }
 }
 
+/** What long work of a command takes: what ends it, and what is told that the warehouse is away, or back. */
+export type CommandOptions = Pick<ServiceOptions, 'signal' | 'log'> & Pick<WarehouseRetryOptions, 'notify'>
 type LongWorkOptions = Pick<ServiceOptions, 'signal' | 'log'> & WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>
 
 /** Opens what long work with the service needs. The warehouse may be away for a while. */

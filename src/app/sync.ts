@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { Logger } from '../log.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
 import type { LockResult, SyncMode, SyncProgress, SyncReport, SyncResult } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
@@ -16,22 +15,24 @@ import { withFreshFacts } from './facts.ts'
 import { openMirror } from './mirror.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { fatalRunError, type ServiceOptions, startBudgetReports, withBudgets, withService } from './service.ts'
+import {
+  type CommandOptions,
+  fatalRunError,
+  type ServiceOptions,
+  startBudgetReports,
+  withBudgets,
+  withService,
+} from './service.ts'
 
-export type SyncOptions = {
+export type SyncOptions = CommandOptions & {
   readonly mode: SyncMode
   readonly streams: readonly StreamName[]
   /** Wait for another run of the project to end, instead of failing. */
   readonly wait: boolean
   /** Read the rollups in a time zone that has changed: all days again. */
   readonly changeTimeZone?: boolean
-  /** Stops after the page in hand. */
-  readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
   readonly onBudget: (budget: BudgetView) => void
-  /** Reports that the warehouse is away, or back. */
-  readonly notify?: (line: string) => void
-  readonly log: Logger
 }
 
 /** Throws UserError: locked, denied, a warehouse that cannot be used, a time zone that changed unconfirmed. */

@@ -25,24 +25,19 @@ export function mintWidgetToken(
       // A token changes nothing in the project, so it may be minted even if writing is switched off.
       const widget = { ...project, baseUrl, readOnly: false }
       const result = await withService(widget, budgets.forProject(project), options, ({ client }) =>
-        mintToken(client, session).catch(failureOf),
+        mintToken(client, session).catch((error: unknown): TokenFailure => {
+          if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
+          return error.failure
+        }),
       )
       if ('token' in result) return result
       const tried = addresses.slice(0, index + 1)
-      if (!isMissingEndpoint(result) || tried.length === addresses.length) throw tokenError(project, tried, result)
+      // The path does not exist, or does not accept POST.
+      const isMissing = result.kind === 'refused' && (result.status === 404 || result.status === 405)
+      if (!isMissing || tried.length === addresses.length) throw tokenError(project, tried, result)
     }
     throw new Error('a project has no address to ask for a widget token')
   })
-}
-
-function failureOf(error: unknown): TokenFailure {
-  if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
-  return error.failure
-}
-
-/** The path does not exist, or does not accept POST. */
-function isMissingEndpoint(failure: TokenFailure): boolean {
-  return failure.kind === 'refused' && (failure.status === 404 || failure.status === 405)
 }
 
 const widgetUrlHint = `DESKMIRROR_WIDGET_URL (\`widget_url\` in deskmirror.yaml) is the part of the address before ${widgetTokenPath}`

@@ -5,7 +5,6 @@ import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../sche
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../export/export.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
-import type { Logger } from '../log.ts'
 import {
   compareDigests,
   createDayDigests,
@@ -31,19 +30,15 @@ import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { openMirror } from './mirror.ts'
 import { withWarehouse } from './open.ts'
-import { withProject } from './service.ts'
+import { type CommandOptions, withProject } from './service.ts'
 
-export type VerifyOptions = {
+export type VerifyOptions = CommandOptions & {
   readonly streams: readonly StreamName[]
   /** How many differences are listed. */
   readonly limit: number
   /** Compare only so many conversations and visitors, drawn at random, with their children; undefined = everything. */
   readonly sampleSize?: number | undefined
-  readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
-  /** Reports that the warehouse is away, or back. */
-  readonly notify?: (line: string) => void
-  readonly log: Logger
 }
 
 export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
@@ -92,10 +87,7 @@ export async function compareWithDocument(
     file,
     streams,
     ...options
-  }: Omit<CountOptions, 'streams'> & {
-    readonly file: string
-    readonly streams: readonly StreamName[] | undefined
-  },
+  }: Omit<CountOptions, 'streams'> & { readonly file: string; readonly streams: readonly StreamName[] | undefined },
 ): Promise<DigestComparison> {
   const { countedAt, digest, streams: all } = readVerifyDocument(file, project.projectId)
   const missing = streams?.find((name) => all.every(({ stream }) => stream !== name))

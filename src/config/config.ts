@@ -62,16 +62,14 @@ export function collectSecrets(config: Omit<Config, 'warnings'>): readonly strin
   const tokens = config.console.people.map(({ token }) => token)
   const values = [...sensitiveValues(globalSettings, config), ...ofProjects, ...tokens]
   const addresses = values.filter((value) => typeof value === 'string').filter((text) => text.includes('://'))
-  const passwords = addresses.flatMap(passwordsInUrl).filter(isNotPlainWord)
+  // A password that is a plain word, like `postgres`, would redact that word in every line of the log.
+  const passwords = addresses.flatMap(passwordsInUrl).filter((password) => !/^[a-z]*$/.test(password))
   return [...values.flatMap(revealIfReadable), ...addresses, ...passwords]
 }
 
 function sensitiveValues(settings: Settings, values: Readonly<Record<string, unknown>>): readonly unknown[] {
   return Object.entries(settings).flatMap(([key, { isSensitive }]) => (isSensitive ? values[key] : []))
 }
-
-/** A password that is a plain word, like `postgres`, would redact that word in every line of the log. */
-const isNotPlainWord = (password: string): boolean => !/^[a-z]*$/.test(password)
 
 /** A secret that could not be read cannot be printed either. Addresses of the service hold none. */
 function revealIfReadable(value: unknown): readonly string[] {

@@ -62,9 +62,8 @@ export function deferSecretErrors(read: ReadSecret): ReadSecret {
 export function parseSecrets(text: string, source: string, many?: 'several'): Secrets | UnreadableSecret {
   const [first, ...others] = many === 'several' ? splitSecrets(text) : [text.trim()]
   if (first === undefined || first === '') return { why: `points to ${source}, which is empty` }
-  if (![first, ...others].every((value) => /^[\x21-\x7e]+$/.test(value))) {
+  if (![first, ...others].every((value) => /^[\x21-\x7e]+$/.test(value)))
     return { why: `points to ${source}, which contains a space, a line break or a character that no key has` }
-  }
   return [secret(first), ...others.map(secret)]
 }
 

@@ -47,9 +47,10 @@ function withYamlLimits<T>(name: string, work: () => T): T {
 const maxListed = 10
 
 function syntaxProblems({ errors }: Document, line: (offset: number) => string): ConfigProblem[] {
-  return errors
-    .slice(0, maxListed)
-    .map((error) => ({ where: line(error.pos[0]), why: `is not valid YAML (${describeErrorCode(error.code)})` }))
+  return errors.slice(0, maxListed).map(({ pos, code }) => {
+    // `BAD_INDENT` → `bad indent`. The library's messages can quote the text, its codes cannot.
+    return { where: line(pos[0]), why: `is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})` }
+  })
 }
 
 /** Repeated keys, which the library compares pair by pair; and aliases without an anchor, which may be secrets that begin with `*`. */
@@ -77,6 +78,3 @@ function nodeProblems(document: Document, line: (offset: number) => string): Con
   })
   return problems
 }
-
-/** `BAD_INDENT` → `bad indent`. The library's messages can quote the text, its codes cannot. */
-const describeErrorCode = (code: string): string => code.toLowerCase().replaceAll('_', ' ')

@@ -21,10 +21,7 @@ export type RoutesPlugin = FastifyPluginAsync
  * Routes of another module. `token`: requests need the token, and without a configured token the routes are off. `own`:
  * the routes authenticate requests themselves, and accept any host name.
  */
-export type HttpRoutes = {
-  readonly prefix: string
-  readonly auth: 'token' | 'own'
-} & (
+export type HttpRoutes = { readonly prefix: string; readonly auth: 'token' | 'own' } & (
   | { readonly plugin: RoutesPlugin }
   /** Called at the first request. */
   | { readonly load: () => Promise<RoutesPlugin> }
@@ -71,10 +68,7 @@ export async function openHttpServer(options: HttpServerOptions) {
     if (isFull() && request.url !== '/healthz') return reply.code(503).send({ error: 'too many requests at once' })
     reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   })
-  const configure = (scope: FastifyInstance) => {
-    scope.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
-    handleErrors(scope, options.log)
-  }
+  const configure = (scope: FastifyInstance) => handleErrors(scope, options.log)
   configure(app)
   const { token, metricsToken = null, attempts = createAttempts(), host, metrics, plugins = [], log } = options
   const requireToken = (tokens: readonly Secret[]) => createTokenHook(tokens, attempts, log)
@@ -138,6 +132,7 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
 
 /** An unauthenticated client learns only the kind of an error; the log has the rest. */
 function handleErrors(app: FastifyInstance, log: Logger): void {
+  app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? 500
     if (status < 500) return reply.code(status).send({ error: error.message })

@@ -19,7 +19,7 @@ const maxVersions = 20
 /** `changedAt`: the time at which a seed row got its present state. Only rows that differ from their seed are in memory. */
 export function createRowStore<T extends TimedRow<Field>, Field extends string>(
   { count, ids, seedRow, timeOf }: SeedRows<T, Field>,
-  changedAt: Field,
+  changedAt: NoInfer<Field>,
   clock: () => EpochMs,
 ) {
   const changed = new Map<number, T>()

@@ -1,15 +1,6 @@
 /** The current data of a project: its seed data and all later changes. */
 import type { EpochMs } from '../values/time.ts'
-import type {
-  Activity,
-  CallTime,
-  Conversation,
-  ConversationTime,
-  Message,
-  PhoneCall,
-  Visitor,
-  VisitorTime,
-} from './model.ts'
+import type { Activity, Conversation, Message, Visitor } from './model.ts'
 import { purposes } from './random.ts'
 import { createRowStore } from './row-store.ts'
 import { createRowIds } from './seed-context.ts'
@@ -22,9 +13,9 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs) {
   return {
     seedData,
     clock,
-    conversations: createRowStore<Conversation, ConversationTime>(conversations, 'updatedAt', clock),
-    visitors: createRowStore<Visitor, VisitorTime>(visitors, 'updatedAt', clock),
-    calls: createRowStore<PhoneCall, CallTime>(calls, 'endedAt', clock),
+    conversations: createRowStore(conversations, 'updatedAt', clock),
+    visitors: createRowStore(visitors, 'updatedAt', clock),
+    calls: createRowStore(calls, 'endedAt', clock),
     ...createMessages(seedData, clock),
     ...createActivity(seedData, clock),
     ...createNotes(seedData, clock),

@@ -34,10 +34,7 @@ export function createWireFormat(projectId: string, { seedData: { random }, note
     visitor: (row: Visitor) =>
       hostile(row.index, visitorForms[s['visitors.fields']](row, projectId, random(purposes.place, row.index), s)),
     activity: (row: Activity) =>
-      hostile(row.variantSeed, {
-        ...activityIds[s['activity.ids']](row),
-        ...activityForms[s['activity.fields']](row),
-      }),
+      hostile(row.variantSeed, { ...activityIds[s['activity.ids']](row), ...activityForms[s['activity.fields']](row) }),
     call: (row: PhoneCall) =>
       hostile(row.index, callForms[s['calls.fields']](row, projectId, random(purposes.extra, row.index))),
     recording: recordingRow,

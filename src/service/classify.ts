@@ -135,9 +135,8 @@ function classifyStatus(
   const code = toSafeLine(error?.code ?? `http_${status}`, context)
   const message = toSafeLine(errorMessage(error, status, head), context)
   const why = `${requestName(context.request)}: ${status} ${code}: ${message}`
-  if (status === 429 || error?.code === 'rate_limited') {
+  if (status === 429 || error?.code === 'rate_limited')
     return { kind: 'throttled', waitMs: retryAfterMs(head) ?? context.defaultRetryAfterMs, why, requestId }
-  }
   const unknown = status === 408 || status === 425 || (isWrite(context.request) && !refusals.includes(status))
   if (status >= 500 || unknown) {
     const waitMs = retryAfterMs(head)

@@ -87,7 +87,7 @@ function fieldsOfOneIssue(issue: Json): string[] {
   const from = asJsonObject(issue)
   if (from === null) return []
   const { missingProperty, additionalProperty } = asJsonObject(from.params) ?? {}
-  const listed = [from.keys, missingProperty, additionalProperty].flatMap(asStrings)
+  const listed = [from.keys, missingProperty, additionalProperty].flat().filter((name) => typeof name === 'string')
   const paths = fieldKeys.map((key) => from[key])
   const named = paths.map((path) => (Array.isArray(path) ? fieldPath(path) : fieldName(path)))
   const first = named.find((field) => field !== '')
@@ -106,10 +106,6 @@ function fieldPath(parts: readonly Json[]): string {
   const names = parts.filter((part) => typeof part === 'string' || typeof part === 'number').map(String)
   const requestPart = /^(body|query|querystring|params|path|headers|#)$/i
   return (names.length > 1 && requestPart.test(names[0] ?? '') ? names.slice(1) : names).join('.')
-}
-
-function asStrings(value: Json | undefined): string[] {
-  return (Array.isArray(value) ? value : [value]).filter((name) => typeof name === 'string')
 }
 
 function asText(value: Json | undefined): string | null {

@@ -41,7 +41,6 @@ type ExchangeOptions = {
   readonly signal: AbortSignal
   /** Called immediately before the request is sent. */
   readonly canStillSend: () => boolean
-  /** The request is being sent. */
   readonly onRequestStart: () => void
   /** The response's head arrived: the service has counted the request. */
   readonly onResponseHead: () => void

@@ -25,7 +25,6 @@ export type ColumnOrigin = {
   readonly declaredType: string | null
 }
 
-/** A row. */
 export type ValueList = readonly unknown[]
 
 /** What only SQLite offers, because its rows are not sent by a server. */

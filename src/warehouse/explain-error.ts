@@ -9,30 +9,26 @@ import { type DatabaseLocation, locationLabel } from './location.ts'
 /** What is wrong with the path itself, which says more than SQLite's code; undefined if nothing is. `setting`: where it is from. */
 function explainSqlitePath(path: string, code: string, setting: string): ErrorExplanation | undefined {
   const folder = dirname(resolve(path))
-  if (!existsSync(folder)) {
+  if (!existsSync(folder))
     return {
       why: `the folder ${folder} does not exist`,
       next: `create the folder, or name another path in ${setting}`,
       exitCode: 2,
     }
-  }
-  if (existsSync(path) && statSync(path).isDirectory()) {
+  if (existsSync(path) && statSync(path).isDirectory())
     return { why: 'it is a folder', next: `name a file in it: sqlite:${path}/deskmirror.db`, exitCode: 2 }
-  }
-  if (/CANTOPEN|READONLY|PERM|^E/.test(code) && existsSync(path) && !isAllowed(path, constants.R_OK)) {
+  if (/CANTOPEN|READONLY|PERM|^E/.test(code) && existsSync(path) && !isAllowed(path, constants.R_OK))
     return {
       why: 'this user has no permission to read it',
       next: `run as the user that owns the file, or name another path in ${setting}`,
       exitCode: 2,
     }
-  }
-  if (code === 'SQLITE_CANTOPEN' && !existsSync(path) && isAllowed(folder, constants.W_OK)) {
+  if (code === 'SQLITE_CANTOPEN' && !existsSync(path) && isAllowed(folder, constants.W_OK))
     return {
       why: 'the file does not exist, or cannot be created',
       next: 'run `deskmirror sync`, or make the folder writable',
       exitCode: 2,
     }
-  }
   return undefined
 }
 

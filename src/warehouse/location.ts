@@ -9,9 +9,9 @@ export type DatabaseLocation = { readonly setting: string } & (
 )
 
 export function parseDatabaseUrl(url: string, setting = 'DESKMIRROR_DATABASE_URL'): DatabaseLocation {
-  if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length) {
-    return { kind: 'sqlite', path: sqlitePath(url), setting }
-  }
+  if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length)
+    // Also in the form of a URL: `sqlite:///var/lib/deskmirror.db`.
+    return { kind: 'sqlite', path: url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, ''), setting }
   const parsed = parseServerUrl(url, ['postgres', 'postgresql'])
   if (parsed.ok) return { kind: 'postgres', url: parsed.href, setting }
   throw new UserError({
@@ -21,9 +21,6 @@ export function parseDatabaseUrl(url: string, setting = 'DESKMIRROR_DATABASE_URL
     exitCode: 2,
   })
 }
-
-/** Also accepts the form of a URL: `sqlite:///var/lib/deskmirror.db`. */
-const sqlitePath = (url: string): string => url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
 
 /** For messages: the path or the server, without credentials. */
 export function locationLabel(location: DatabaseLocation): string {

@@ -128,7 +128,6 @@ export async function requireCurrentSchema(db: Db, kind: DatabaseKind): Promise<
   })
 }
 
-/** Their names, in order. */
 async function readAppliedMigrations(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from sync_schema order by name`.execute(db)
   return rows.map(({ name }) => name)

@@ -38,9 +38,8 @@ export async function openDatabase<T>(
   const location = parseDatabaseUrl(url, options.setting)
   const path = location.kind === 'sqlite' ? location.path : null
   // A missing folder is a mistake; a missing file only means that there was no sync yet.
-  if (options.access === 'read' && path !== null && !existsSync(path) && existsSync(dirname(resolve(path)))) {
+  if (options.access === 'read' && path !== null && !existsSync(path) && existsSync(dirname(resolve(path))))
     throw new EmptyWarehouseError()
-  }
   try {
     return await use(withExplainedErrors(await openPool(location, options), location))
   } catch (error) {

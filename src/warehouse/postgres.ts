@@ -119,9 +119,8 @@ export function splitPostgresUrl(url: string) {
   for (const name of ['schema', 'options']) parsed.searchParams.delete(name)
   // The driver treats these as verify-full and warns on standard error; `uselibpqcompat` asks for weaker checks.
   const isStrict = parsed.searchParams.get('uselibpqcompat') === null
-  if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? '')) {
+  if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? ''))
     parsed.searchParams.set('sslmode', 'verify-full')
-  }
   const path = schema === '' ? [] : [`-c search_path=${quoteForOptions(schema)}`]
   const settings = [ownOptions, '-c timezone=UTC', '-c datestyle=ISO', ...path]
   return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }
@@ -180,9 +179,8 @@ const maxPrepared = 256
 /** The name depends on the text alone: processes behind an undetected pooler share connections. */
 function statementName(text: string, prepared: Map<string, string>): string | undefined {
   const name = prepared.get(text)
-  if (name === undefined && prepared.size < maxPrepared) {
+  if (name === undefined && prepared.size < maxPrepared)
     prepared.set(text, `dm_${createHash('sha1').update(text).digest('base64url')}`)
-  }
   return name
 }
 

@@ -119,14 +119,11 @@ async function retryWhileBusy(database: Database.Database, attempt: () => Statem
     try {
       return attempt()
     } catch (error) {
-      if (!isBusy(error) || database.inTransaction || performance.now() > deadline) throw error
+      const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
+      if (!isBusy || database.inTransaction || performance.now() > deadline) throw error
     }
     await delay(2 + Math.random() * 10)
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
 type Statement = Database.Statement<unknown[], Record<string, unknown>>
@@ -149,15 +146,11 @@ export function createStatementCache(database: Database.Database): (text: string
 export function runStatement(statement: Statement, parameters: readonly unknown[]): StatementResult {
   if (!statement.reader) return { rows: [], affectedRows: statement.run(parameters).changes }
   const rows = statement.all(parameters)
-  for (const row of rows) narrowIntegers(row)
+  for (const row of rows) for (const name in row) row[name] = narrowInteger(row[name])
   return { rows, affectedRows: rows.length }
 }
 
-/** Converts bigints that fit into a number, in place. */
-function narrowIntegers(row: Record<string, unknown>): void {
-  for (const name in row) row[name] = narrowInteger(row[name])
-}
-
+/** A number if it fits into one. */
 function narrowInteger(value: unknown): unknown {
   return typeof value === 'bigint' && BigInt.asIntN(54, value) === value ? Number(value) : value
 }

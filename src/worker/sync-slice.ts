@@ -35,7 +35,6 @@ export type SyncSliceResult =
   | PausedResult
   /** A retry may help. */
   | { readonly kind: 'failed'; readonly why: string }
-  /** Stopped on request. */
   | { readonly kind: 'interrupted' }
 
 export async function runSyncSlice(

@@ -40,7 +40,6 @@ type DeliveriesOptions = {
 /** Two hundred requests at most. */
 const deliveriesPerBatch = 10
 
-/** Processes a batch of the project's due deliveries. */
 export async function processDeliveries(
   resources: WorkerResources,
   project: ProjectConfig,

@@ -81,7 +81,7 @@ const changes: readonly Change[] = [
       ],
       [
         'schema/operation-specs.ts',
-        '  note: {\n',
+        "  note: { target: 'visitor',",
         "tag: { target: 'visitor', isIdempotent: true, since: '0036_tags', payload: { tag: { maxLength: 50 } } },\n",
       ],
       [

@@ -42,7 +42,6 @@ export type StoreConnection = Pick<Backend, 'warnings' | 'resumeStep' | 'ping'> 
 export type StoreOptions = {
   /** Prefix of the keys, or of the schema's name. */
   readonly prefix: string
-  /** How long to wait for the server at the start. */
   readonly connectTimeoutMs: Ms
   /** How long the server may take to respond when jobs are added; it may restart meanwhile. */
   readonly requestTimeoutMs: Ms

@@ -105,13 +105,11 @@ async function readServerInfo(client: Redis): Promise<RedisInfo | null> {
 function serverWarnings(server: RedisInfo | null): string[] {
   if (server === null) return ['this user may not run INFO on Redis, so its version and maxmemory-policy are unknown']
   const found: string[] = []
-  if (server.policy !== undefined && server.policy !== 'noeviction') {
+  if (server.policy !== undefined && server.policy !== 'noeviction')
     found.push(`Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`)
-  }
   const [major = 0, minor = 0] = (server.version ?? '').split('.').map(Number)
-  if (server.version !== undefined && (major < 6 || (major === 6 && minor < 2))) {
+  if (server.version !== undefined && (major < 6 || (major === 6 && minor < 2)))
     found.push(`Redis ${server.version} is old: 6.2 or newer is recommended`)
-  }
   return found
 }
 

@@ -42,9 +42,7 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 const redisOutageText =
   /\b(OOM|READONLY|NOREPLICAS|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|TRYAGAIN) |max number of clients/
 
-/** The same message is not repeated within this time. */
 const repeatAfterMs: Ms = 60_000
-/** How often a disconnected store is pinged. */
 const pingEveryMs: Ms = 1000
 /** Connections recover one by one. An outage is over when none has failed for this long. */
 const recoveredAfterMs: Ms = 2500

@@ -12,12 +12,10 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 type ProjectCounts = {
   /** Open gaps: data known to be missing. */
   readonly gaps: number
-  /** Write-backs by state. */
   readonly writebacks: Readonly<Record<string, number>>
 }
 
 export type ProjectHealth = ProjectCounts & {
-  /** The project's name. */
   readonly project: ProjectName
   readonly streams: readonly StreamHealth[]
   /** Null: this process has not used it yet. */

@@ -55,7 +55,9 @@ export async function deleteExpired(
     events: await repeat('events', (at) => deleteSome('console_events', sql`at < ${at}`)),
     writebacks: await repeat('writebacks', async (at) => {
       await deleteSome('writeback_cancellations', sql`finished_at < ${at}`)
-      await deleteBatchWords(db, at)
+      // The batch stays, as its write-backs do.
+      await sql`update writeback_batches set title = null, source = null, note = null where finished_at < ${at}
+        and (title is not null or source is not null or note is not null)`.execute(db)
       return deleteWords(
         createProjectDb(db, kind, ''),
         sql`finished_at < ${at} and erased_at is null
@@ -64,12 +66,6 @@ export async function deleteExpired(
     }),
     snapshots: await joinOfAllProjects(db, kind, before('snapshots'), until),
   }
-}
-
-/** The batch stays, as its write-backs do. */
-async function deleteBatchWords(db: Db, before: string): Promise<void> {
-  await sql`update writeback_batches set title = null, source = null, note = null where finished_at < ${before}
-    and (title is not null or source is not null or note is not null)`.execute(db)
 }
 
 async function joinOfAllProjects(db: Db, kind: DatabaseKind, limit: string | null, until: number): Promise<number> {

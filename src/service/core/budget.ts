@@ -163,7 +163,7 @@ export function advanceTo(before: BudgetState, now: EpochMs): BudgetState {
     at: now,
     all: { ...state.all, taken: expireSlots(state.all.taken, now) },
     writes: { ...state.writes, taken: expireSlots(state.writes.taken, now) },
-    waiters: liveWaiters(state.waiters, now),
+    waiters: state.waiters.filter(({ until }) => until > now),
   }
 }
 
@@ -189,16 +189,7 @@ export function shiftClock(state: BudgetState, by: Ms): BudgetState {
  * A process that has to wait. `rank`: the index of its priority, 0 = the most urgent. No process behind it gets a slot
  * before it; it no longer counts after `until`, so that a process that died delays no other.
  */
-type Waiter = {
-  readonly id: string
-  readonly rank: number
-  readonly since: EpochMs
-  readonly until: EpochMs
-}
-
-function liveWaiters(waiters: readonly Waiter[], now: EpochMs): readonly Waiter[] {
-  return waiters.some((waiter) => waiter.until <= now) ? waiters.filter((waiter) => waiter.until > now) : waiters
-}
+type Waiter = { readonly id: string; readonly rank: number; readonly since: EpochMs; readonly until: EpochMs }
 
 /** The process waits at this rank, from now on or still. */
 export function addWaiter(waiters: readonly Waiter[], waiter: Omit<Waiter, 'since'>, now: EpochMs): readonly Waiter[] {

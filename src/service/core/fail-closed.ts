@@ -37,12 +37,7 @@ const nextGeneration = (before: BudgetState, now: EpochMs): number => Math.max(b
  * What a process last read: the state, the store's clock then, and how long ago that is by its own clock. `gainMs`: how far
  * the store's clock ran ahead since an earlier reading.
  */
-type LastObservation = {
-  readonly state: BudgetState
-  readonly now: EpochMs
-  readonly agoMs: Ms
-  readonly gainMs: Ms
-}
+type LastObservation = { readonly state: BudgetState; readonly now: EpochMs; readonly agoMs: Ms; readonly gainMs: Ms }
 
 /** What the record holds now. `restarted`: the store restarted since this was written, and may have lost later writes. */
 type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }

@@ -91,7 +91,6 @@ export function afterThrottle(before: LearnedMargin, rate: Rate, now: EpochMs, t
 
 const names = { all: 'rate.margin', writes: 'write_rate.margin' } as const
 
-/** The margins that differ from `before`. */
 export function changedMargins(policy: BudgetPolicy, before: Margins, now: Margins): readonly ServiceBehaviour[] {
   return [
     ...changedMargin(names.all, policy.rate, before.all, now.all),

@@ -16,33 +16,24 @@ export const noTakenSlots: TakenSlots = { total: 0, batches: [] }
 /** The grain of a window: 1/600 of it, 100 ms for a minute. */
 export const timeGrainMs = (windowMs: Ms): Ms => windowMs / 600
 
-/** A time rounded up to the grain of a window. */
 export function roundUpToGrain(at: EpochMs, windowMs: Ms): EpochMs {
   const grain = timeGrainMs(windowMs)
   return Math.ceil(at / grain) * grain
 }
 
+/** With `count` slots more that end at `freeAt`; -1: with one less, unchanged if there is none. */
 export function addSlots(taken: TakenSlots, freeAt: EpochMs, count = 1): TakenSlots {
   const index = batchIndex(taken.batches, freeAt)
   const batch = taken.batches[index]
-  const batches = taken.batches.slice()
-  if (batch?.freeAt === freeAt) batches[index] = { freeAt, count: batch.count + count }
-  else batches.splice(index, 0, { freeAt, count })
+  const before = batch?.freeAt === freeAt ? batch.count : 0
+  const after = before + count
+  if (after < 0) return taken
+  const batches = taken.batches.toSpliced(index, before > 0 ? 1 : 0, ...(after > 0 ? [{ freeAt, count: after }] : []))
   return { total: taken.total + count, batches }
 }
 
-/** Without one slot that ends at `freeAt`; unchanged if there is none. */
-export function removeSlot(taken: TakenSlots, freeAt: EpochMs): TakenSlots {
-  const index = batchIndex(taken.batches, freeAt)
-  const batch = taken.batches[index]
-  if (batch?.freeAt !== freeAt) return taken
-  const batches = taken.batches.slice()
-  if (batch.count > 1) batches[index] = { freeAt, count: batch.count - 1 }
-  else batches.splice(index, 1)
-  return { total: taken.total - 1, batches }
-}
+export const removeSlot = (taken: TakenSlots, freeAt: EpochMs): TakenSlots => addSlots(taken, freeAt, -1)
 
-/** Without the slots that have ended. */
 export function expireSlots(taken: TakenSlots, now: EpochMs): TakenSlots {
   let ended = 0
   let total = taken.total
@@ -113,7 +104,6 @@ export function nextPacedAt(usage: SlotUsage, { slots, windowMs }: SlotLimit, no
   return Math.max(now - catchUpMs, Math.min(now, usage.pacedAt + paceIntervalMs(usage.taken, slots, windowMs, now)))
 }
 
-/** Milliseconds from one grant to the next. */
 function paceIntervalMs(taken: TakenSlots, slots: number, windowMs: Ms, now: EpochMs): Ms {
   const free = Math.max(1, slots - taken.total)
   return Math.max(windowMs / slots, msUntilNextFree(taken, now) / free)

@@ -71,7 +71,11 @@ export function createRequestBudget(
     // Taken before the request: the slot cannot have been granted earlier.
     const requestedAt = now()
     void releases.flush()
-    const decisions = await acquireAll(store, processId, pendingTogether(heads, queues, together))
+    const decide = async (pending: readonly PendingRequest[]) => {
+      return { pending, decision: await store.acquire(processId, pending) }
+    }
+    // In one update of the store.
+    const decisions = await Promise.all(pendingTogether(heads, queues, together).map(decide))
     const ageMs = () => now() - requestedAt
     for (const { pending, decision } of decisions)
       if ('slot' in decision) grantNext(pending[decision.granted], decision.slot, ageMs)
@@ -114,11 +118,6 @@ export function createRequestBudget(
     view: store.view,
     flush: releases.flush,
   }
-}
-
-/** In one update of the store. */
-function acquireAll(store: BudgetStore, processId: string, together: readonly (readonly PendingRequest[])[]) {
-  return Promise.all(together.map(async (pending) => ({ pending, decision: await store.acquire(processId, pending) })))
 }
 
 /**

@@ -12,11 +12,7 @@ type Clocks = {
 }
 
 /** Each is looked up when it is read, as a simulator replaces it. */
-const systemClocks: Clocks = {
-  uptime: () => uptime() * 1000,
-  running: () => performance.now(),
-  wall: () => Date.now(),
-}
+const systemClocks: Clocks = { uptime: () => uptime() * 1000, running: () => performance.now(), wall: () => Date.now() }
 
 /** Far less than any wait that depends on it, and more than what lies between the readings of two clocks. */
 const toleranceMs = 20

@@ -16,7 +16,6 @@ type RequestSource = {
   /** Unique for each push, dry run, audit or worker process. */
   readonly id: string
   readonly purpose: RequestPurpose
-  /** When it started. */
   readonly since: EpochMs
 }
 
