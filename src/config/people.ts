@@ -10,7 +10,6 @@ export type Role = (typeof roles)[number]
 
 export const hasRole = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed)
 
-/** Who looks at a page. */
 export type Viewer = {
   readonly name: string
   readonly role: Role

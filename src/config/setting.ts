@@ -46,7 +46,6 @@ export const fileSetting = <Value>(name: string, field: z.ZodType<Value>) =>
 export const secretSetting = <Value>(name: string, field: Setting<Value>['field']) =>
   undescribed({ name, variable: 'secret', isSensitive: true, field })
 
-/** The checked values of a table. */
 export function valuesOf<Table extends Settings>(
   table: Table,
   checked: Readonly<Record<string, unknown>>,

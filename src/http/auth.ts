@@ -89,7 +89,6 @@ export function createAttempts() {
   const failures = new Map<string, EpochMs[]>()
   const recent = (network: string, now: EpochMs) => (failures.get(network) ?? []).filter((at) => now - at < windowMs)
   return {
-    /** How long the address still has to wait. */
     waitMs: (address: string, now: EpochMs): Ms => {
       const network = networkOf(address)
       if (failures.size > maxAddresses && !failures.has(network)) return pauseMs

@@ -19,9 +19,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 export type MetricsOptions = {
   readonly readHealth: () => Promise<readonly ProjectHealth[]>
-  /** The jobs that are failing now. */
   readonly failingJobs?: () => readonly FailingJob[]
-  /** Whether what the worker depends on is available. */
   readonly checkReadiness?: () => Promise<readonly ReadinessResult[]>
   /** Gets the error when the health cannot be read. */
   readonly log: Logger
@@ -128,12 +126,10 @@ function createCounters(registry: Registry) {
       read.inc({ project, stream }, report.rows)
       changed.inc({ project, stream }, report.changed)
     },
-    /** An audit has finished. */
     countAudit: (project: ProjectName, { stream, compared, differing }: AuditResult): void => {
       audited.inc({ project, stream }, compared)
       auditDifferences.inc({ project, stream }, differing)
     },
-    /** A write-back reached this status. */
     countSettled: (writeback: { project: ProjectName; status: WritebackStatus }): void => settled.inc(writeback),
     countJobFailure: (identity: JobIdentity): void => jobFailures.inc(jobLabels(identity)),
     /** `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would not show. */

@@ -13,7 +13,6 @@ export const scopes = [
 ] as const
 export type Scope = (typeof scopes)[number]
 
-/** An authorized request. */
 type OperationRequest = {
   readonly project: Project
   readonly params: Readonly<Record<string, string | undefined>>
@@ -35,7 +34,6 @@ export type Operation = {
   readonly path: string
   /** Null: none is needed. */
   readonly scope: Scope | null
-  /** The names of its query parameters. */
   readonly query: (s: Switches) => readonly string[]
   readonly run: Run
 }
@@ -186,7 +184,6 @@ export const widgetPath = '/v1/widget/token'
 
 const visitorFields = { email: 'string', name: 'string', company: 'string' } as const
 
-/** A token for the session that the body describes. */
 const mintWidgetToken: Run = ({ body, draw, now, switches: s }) => {
   const { visitor, ttl } = readBody(body, {}, { visitor: 'object', metadata: 'object', ttl: 'integer' })
   if (visitor !== undefined) readBody(visitor, {}, visitorFields)

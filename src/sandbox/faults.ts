@@ -52,7 +52,6 @@ export const faultOf = (kind: FaultKind): Fault => faultKinds[kind]
 /** A fault for the next matching requests. */
 export type ScriptedFault = {
   readonly kind: FaultKind
-  /** Only for this operation. */
   readonly operation?: string
   readonly method?: 'GET' | 'POST' | 'PATCH'
   /** Only for paths that contain this, such as an id. */
@@ -68,7 +67,7 @@ const optInKinds = /^(foreign-429-after|huge|slow|status|says-failed)/
 const defaultKinds = allKinds.filter((kind) => !optInKinds.test(kind))
 
 export function createFaults(random: Random, switches: () => Switches) {
-  let scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
+  const scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
   const randomFault = (operation: Operation, requestNumber: number): FaultKind | null => {
     const s = switches()
     if (s['fault.rate'] === 0 || toUnitInterval(random(purposes.fault, requestNumber)) >= s['fault.rate']) return null
@@ -80,9 +79,7 @@ export function createFaults(random: Random, switches: () => Switches) {
       if (!Object.hasOwn(faultKinds, fault.kind)) throw new RangeError(`there is no fault ${fault.kind}`)
       scripted.push({ fault, skip: fault.skip ?? 0, left: fault.times ?? 1 })
     },
-    clear() {
-      scripted = []
-    },
+    clear: () => void scripted.splice(0),
     /** The fault of this request. Called once per request, in order of arrival. */
     nextFault(operation: Operation, requestNumber: number, path: string): FaultKind | null {
       const entry = scripted.find(({ fault, left }) => left > 0 && matchesRequest(fault, operation, path))

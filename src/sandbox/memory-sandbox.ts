@@ -80,14 +80,11 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
     key: options.keys?.[0]?.key ?? defaultKey,
     log: () => [...service.requestLog],
     counts: () => countRequests(service.requestLog),
-    resetLog() {
-      service.requestLog.length = 0
-    },
+    resetLog: () => void service.requestLog.splice(0),
     // Without a project id, these use the first project.
     /** Every write that was performed, in order. */
     ledger: (id?: string) => findProject(id).ledger,
     truth: (stream: TruthStream, id?: string) => truthOf(findProject(id), stream),
-    /** The service's rollup of this window. */
     rollup: (from: string, to: string, id?: string) =>
       computeRollup(findProject(id), { from: Date.parse(from), to: Date.parse(to) }, switches),
     // Read on each access, because some switches recreate the project's data.
@@ -115,7 +112,6 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
     addKey,
     /** Takes effect at once, as in the service. */
     revokeKey: (key: string) => void service.keys.delete(key),
-    /** The service's clock. */
     now: clock.now,
     advance: clock.advance,
   }

@@ -18,7 +18,6 @@ export function createRandom(seed: number): Random {
   return (purpose, a, b = 0) => mixHash(mixHash(mixHash(start, purpose), a), b) >>> 0
 }
 
-/** A random number scaled to [0, 1). */
 export const toUnitInterval = (draw: number): number => draw / 0x1_0000_0000
 
 export function pick<T>(list: readonly T[], draw: number): T {

@@ -24,13 +24,11 @@ export function writeResponse(row: Json, requestId: string, s: Switches): Servic
   return jsonResponse(status, stringifyJson({ data, requestId }))
 }
 
-/** The response with every UUID in capital letters. */
 export function withUpperIds(response: ServiceResponse): ServiceResponse {
   const uuid = /"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"/g
   return { ...response, body: response.body.replace(uuid, (id) => id.toUpperCase()) }
 }
 
-/** Sends the response, changed by the fault. */
 export async function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,

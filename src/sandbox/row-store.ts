@@ -13,7 +13,6 @@ export type SeedRows<T, Field> = {
   readonly timeOf: (field: Field, index: number) => EpochMs
 }
 
-/** How many earlier versions of a row are kept. */
 const maxVersions = 20
 
 /** `changedAt`: the time at which a seed row got its present state. Only rows that differ from their seed are in memory. */
@@ -64,7 +63,6 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
   }
   return {
     at,
-    /** The index of the next new row. */
     nextIndex: () => next,
     find,
     get,
@@ -123,11 +121,10 @@ function createTimeOrder(indexes: readonly number[], timeOf: (index: number) => 
       const later = findFirstPosition(rows.length, (p) => compare(rows[p] ?? { index, at }, { index, at }) > 0)
       rows.splice(later, 0, { index, at })
     },
-    remove: (index: number) =>
-      void rows.splice(
-        rows.findIndex((row) => row.index === index),
-        1,
-      ),
+    remove(index: number) {
+      const at = rows.findIndex((row) => row.index === index)
+      rows.splice(at, 1)
+    },
   }
 }
 

@@ -14,7 +14,6 @@ export type Size = {
   /** Only the newest this many conversations can be open: a project's backlog does not grow with its age. Any if missing. */
   readonly openConversations?: number
   readonly activityPerVisitor: number | Range
-  /** How many days the data covers. */
   readonly days: number
 }
 export type Range = readonly [low: number, high: number]
@@ -31,7 +30,6 @@ export const defaultSize: Size = {
 /** `end`: when the seed data ends and the service starts; its last row is a few seconds older. */
 export type SeedOptions = { readonly seed: number; readonly size: Size; readonly end: EpochMs }
 
-/** What all kinds of rows are created from. */
 export type SeedContext = ReturnType<typeof createSeedContext>
 
 export function createSeedContext({ seed, size, end }: SeedOptions, switches: Switches) {

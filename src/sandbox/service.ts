@@ -36,7 +36,6 @@ export function createService(
     keys: new Map<string, ApiKey>(),
     keyLimits: createKeyLimits(switches),
     faults: createFaults(random, switches),
-    /** The number of list requests of each project. */
     listRequestCounts: new Map<string, number>(),
     /** This machine's clock, which is never set back: rate limits and the request log use real time. */
     realNow: (): EpochMs => performance.timeOrigin + performance.now(),

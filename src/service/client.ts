@@ -57,7 +57,6 @@ export type Client = {
    * if `readOnly` forbids it.
    */
   readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
-  /** How many requests have started so far. */
   readonly requestCount: () => number
   /** Whether the service has responded to any of them. */
   readonly hasServiceResponded: () => boolean

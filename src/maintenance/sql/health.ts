@@ -34,7 +34,6 @@ type StreamHealth = {
   readonly intervalMs: Ms | null
   /** Parents whose children are still to be read. */
   readonly pendingChildren: number
-  /** The last sync run failed. */
   readonly isFailed: boolean
   /** Not read because the key lacks its scope. */
   readonly isSkipped: boolean

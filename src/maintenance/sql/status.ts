@@ -104,7 +104,6 @@ export async function countBlockedLanes(db: Db, project: ProjectId): Promise<num
   return rows[0]?.lanes ?? 0
 }
 
-/** What was learned about the service. */
 export async function readBehaviours(db: Db, project: ProjectId): Promise<StatusReport['behaviours']> {
   const { rows } = await sql<StatusReport['behaviours'][number]>`
     select name, value, evidence, learned_at as "learnedAt" from service_behaviours

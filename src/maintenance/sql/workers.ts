@@ -60,7 +60,6 @@ export async function recordJobFailure(db: Db, failure: JobFailure): Promise<voi
     .execute()
 }
 
-/** The job succeeded. */
 export async function clearJobFailure(db: Db, { projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>) {
   await sql`
     delete from sync_failures where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(db)

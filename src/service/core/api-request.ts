@@ -22,7 +22,6 @@ export type ListItems = { readonly count: number; readonly batches: () => Iterab
 /** `rejectedRows`: rows that are too large to parse. */
 export type ItemBatch = { readonly items: readonly Json[]; readonly rejectedRows: readonly RejectedRow[] }
 
-/** A readable 2xx response. */
 export type ApiResponse = {
   /** The envelope's `data`; null if the response to a write has no body. */
   readonly data: Json
