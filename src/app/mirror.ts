@@ -5,10 +5,6 @@ import { createMirror } from '../mirror/sql/mirror.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { Warehouse } from './open.ts'
 
-export function openMirror(
-  { projectDb }: Pick<Warehouse, 'projectDb'>,
-  project: ProjectId,
-  options: MirrorOptions = {},
-) {
+export function openMirror({ projectDb }: Warehouse, project: ProjectId, options: MirrorOptions = {}) {
   return createMirror(projectDb(project), options, showDiscoveredColumns)
 }

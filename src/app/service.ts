@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { type Client, createClient } from '../service/client.ts'
+import { createClient } from '../service/client.ts'
 import {
   type ApiFailure,
   budgetUnavailable,
@@ -21,12 +21,7 @@ import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
 import { type Warehouse, withWarehouseRetries } from './open.ts'
 import { type RequestBudgets, withRequestBudgets } from './request-budgets.ts'
 
-export type Service = {
-  readonly client: Client
-  readonly budget: RequestBudget
-  readonly signal: AbortSignal
-  readonly stop: () => void
-}
+export type Service = Omit<ReturnType<typeof connectService>, 'close'>
 
 export type ServiceOptions = {
   /** Those of a worker, which outlive its sync runs. */
@@ -39,9 +34,7 @@ export type ServiceOptions = {
 /** How long a read may continue after the stop signal, so that its page is stored and not read again. */
 const readGraceMs = 5000
 
-type Connection = Service & { readonly close: () => Promise<void> }
-
-export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions): Connection {
+export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions) {
   const { signal, log, onOutcome, connections } = options
   const ownAbort = new AbortController()
   const stopSignal = AbortSignal.any([signal, ownAbort.signal])

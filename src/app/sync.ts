@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
-import type { LockResult, SyncMode, SyncProgress, SyncReport, SyncResult } from '../mirror/mirror.ts'
+import type { LockResult, SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { requireConfirmedZone } from '../mirror/sync/rollup-days.ts'
 import { runSync } from '../mirror/sync/sync.ts'
@@ -132,8 +132,6 @@ export type SyncRunOptions = ServiceOptions & {
   readonly onBudget?: (budget: BudgetView) => void
 }
 
-type SyncRunResult = { readonly run: SyncResult; readonly requests: number; readonly isLockLost: boolean }
-
 /** Releases the lock at the end. `isLockLost`: another process took the lock meanwhile, and the run was stopped. */
 export async function runSyncUnderLock(
   lock: AcquiredLock,
@@ -141,7 +139,7 @@ export async function runSyncUnderLock(
   budgets: RequestBudgets,
   project: ProjectConfig,
   options: SyncRunOptions,
-): Promise<SyncRunResult> {
+) {
   return withService(project, budgets.forProject(project), options, async (service) => {
     let isLockLost = false
     const stopBudgetReports = startBudgetReports(service, options.onBudget)

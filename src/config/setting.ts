@@ -46,10 +46,7 @@ export const fileSetting = <Value>(name: string, field: z.ZodType<Value>) =>
 export const secretSetting = <Value>(name: string, field: Setting<Value>['field']) =>
   undescribed({ name, variable: 'secret', isSensitive: true, field })
 
-export function valuesOf<Table extends Settings>(
-  table: Table,
-  checked: Readonly<Record<string, unknown>>,
-): SettingValues<Table> {
+export function valuesOf<Table extends Settings>(table: Table, checked: Readonly<Record<string, unknown>>) {
   const values = Object.entries(table).map(([key, { name }]) => [key, checked[name]])
   return Object.fromEntries(values) as SettingValues<Table>
 }

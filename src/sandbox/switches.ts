@@ -210,16 +210,12 @@ export function describeSwitch(name: SwitchName): string {
   return `${words}${shownDefault}: ${about.join(': ')}`
 }
 
-/** The names in a comma-separated list. Throws a RangeError that says `refusal` for one that is not known. */
-export function parseNames<Name extends string>(
-  list: string,
-  known: readonly Name[],
-  refusal: (name: string) => string,
-): readonly Name[] {
+/** The names in a comma-separated list. Throws a RangeError that says `why` for one that is not known. */
+export function parseNames<Name extends string>(list: string, known: readonly Name[], why: (name: string) => string) {
   const names = list.split(',').map((name) => name.trim())
   return names.flatMap((name) => {
     const found = known.find((one) => one === name)
-    if (found === undefined && name !== '') throw new RangeError(refusal(name))
+    if (found === undefined && name !== '') throw new RangeError(why(name))
     return found ?? []
   })
 }

@@ -23,9 +23,7 @@ export const defaultRetryPolicy: RetryPolicy = { attempts: 8, baseMs: 250, capMs
  * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a retry, on top of a
  * small initial stock. A quarter of all requests may fail (a third of a retry for each read) without reaching the cap.
  */
-type RetryBudget = { readonly deposit: () => void; readonly tryWithdraw: () => boolean }
-
-export function createRetryBudget(): RetryBudget {
+export function createRetryBudget() {
   const maxTokens = 100
   let tokens = 30
   return {
@@ -42,7 +40,7 @@ export function createRetryBudget(): RetryBudget {
 
 type RetryDeps = {
   readonly policy: RetryPolicy
-  readonly retryBudget: RetryBudget
+  readonly retryBudget: ReturnType<typeof createRetryBudget>
   /** 0 to below 1. */
   readonly random: () => number
   readonly signal: AbortSignal

@@ -5,7 +5,7 @@ import { openMirror } from '../app/mirror.ts'
 import { runSyncUnderLock } from '../app/sync.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { setPause } from '../maintenance/sql/projects.ts'
-import type { AuditedStream, AuditResult, SyncOutcome } from '../mirror/mirror.ts'
+import type { AuditedStream, SyncOutcome } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
@@ -81,7 +81,7 @@ export async function runAuditSlice(
   project: ProjectConfig,
   { stream, sliceMs, signal }: SliceLimits & { readonly stream: AuditedStream },
 ): Promise<SyncSliceResult> {
-  const { warehouse, budgets, metrics } = resources
+  const { warehouse, budgets, log, metrics } = resources
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
   const mirror = openMirror(warehouse, project.projectId)
@@ -96,23 +96,24 @@ export async function runAuditSlice(
     if (step.kind === 'waiting') return { kind: 'busy', holder: 'a sync' }
     if (step.kind === 'stopped') return signal.aborted ? { kind: 'interrupted' } : { kind: 'more', mode: 'audit' }
     metrics.countAudit(project.name, step.result)
-    logAudit(resources, project, step.result, step.notices)
-    return { kind: 'done', outcome: 'complete', changed: step.result.differing }
+    const { population, compared, differing, gone, unreadable, requests, tookMs: took_ms } = step.result
+    const fields = {
+      project: project.name,
+      stream,
+      population,
+      compared,
+      differing,
+      gone,
+      unreadable,
+      requests,
+      took_ms,
+    }
+    log[differing === 0 ? 'info' : 'warn']({ event: 'audit.ended', ...fields })
+    for (const notice of step.notices) log.warn({ event: 'sync.noticed', project: project.name, stream, notice })
+    return { kind: 'done', outcome: 'complete', changed: differing }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
     return { kind: 'failed', why: describeFailure(error.failure) }
   }
-}
-
-function logAudit(
-  { log }: WorkerResources,
-  { name: project }: ProjectConfig,
-  result: AuditResult,
-  notices: readonly string[],
-): void {
-  const { stream, population, compared, differing, gone, unreadable, requests, tookMs: took_ms } = result
-  const fields = { project, stream, population, compared, differing, gone, unreadable, requests, took_ms }
-  log[differing === 0 ? 'info' : 'warn']({ event: 'audit.ended', ...fields })
-  for (const notice of notices) log.warn({ event: 'sync.noticed', project, stream, notice })
 }

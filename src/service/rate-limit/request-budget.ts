@@ -7,23 +7,11 @@ import type { Ms } from '../../values/time.ts'
 import { grantTtlMs, type PendingRequest } from '../core/acquire-slot.ts'
 import { ApiError } from '../core/api-failure.ts'
 import { priorities } from '../core/api-request.ts'
-import type { BudgetView, Slot } from '../core/budget.ts'
+import type { Slot } from '../core/budget.ts'
 import type { BudgetStore } from './budget-store.ts'
 import { createUptime } from './uptime.ts'
 
-export type RequestBudget = {
-  /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
-  readonly acquire: (request: SlotRequest) => Promise<Grant>
-  /** The service responded (also with a 429). Never fails: a slot that cannot be released expires later. */
-  readonly releaseResponded: (slot: Slot) => void
-  /** No byte of the request was sent. Never fails either. */
-  readonly releaseUnsent: (slot: Slot) => void
-  /** The response was a 429: all requests of the key pause for `waitMs`. */
-  readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
-  readonly view: () => Promise<BudgetView>
-  /** Releases the slots that wait to be released together; call it before the store is closed. Never fails. */
-  readonly flush: () => Promise<void>
-}
+export type RequestBudget = ReturnType<typeof createRequestBudget>
 
 export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
 
@@ -38,11 +26,7 @@ const ignoreError = () => {}
 const maxTogether = 16
 
 /** `processId`: names this process in the store. `now`: a clock that `createUptime` has made. */
-export function createRequestBudget(
-  store: BudgetStore,
-  processId: string = randomUUID(),
-  now = createUptime(),
-): RequestBudget {
+export function createRequestBudget(store: BudgetStore, processId: string = randomUUID(), now = createUptime()) {
   const queues = new Map<string, Set<QueuedRequest>>()
   const releases = createDelayedReleases(store)
   let isServing = false
@@ -111,11 +95,16 @@ export function createRequestBudget(
   }
 
   return {
+    /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
     acquire,
+    /** The service responded (also with a 429). Never fails: a slot that cannot be released expires later. */
     releaseResponded: releases.add,
+    /** No byte of the request was sent. Never fails either. */
     releaseUnsent,
+    /** The response was a 429: all requests of the key pause for `waitMs`. */
     recordThrottle: store.recordThrottle,
     view: store.view,
+    /** Releases the slots that wait to be released together; call it before the store is closed. Never fails. */
     flush: releases.flush,
   }
 }

@@ -2,17 +2,15 @@
 import { uptime } from 'node:os'
 import type { EpochMs, Ms } from '../../values/time.ts'
 
-type Clocks = {
-  /** Keeps running while the machine is suspended, and is never set; reading it takes the system a file. */
-  readonly uptime: () => Ms
-  /** Stands still while the machine is suspended. */
-  readonly running: () => Ms
-  /** Keeps running, and may be set. */
-  readonly wall: () => EpochMs
-}
-
 /** Each is looked up when it is read, as a simulator replaces it. */
-const systemClocks: Clocks = { uptime: () => uptime() * 1000, running: () => performance.now(), wall: () => Date.now() }
+const systemClocks = {
+  /** Keeps running while the machine is suspended, and is never set; reading it takes the system a file. */
+  uptime: (): Ms => uptime() * 1000,
+  /** Stands still while the machine is suspended. */
+  running: (): Ms => performance.now(),
+  /** Keeps running, and may be set. */
+  wall: (): EpochMs => Date.now(),
+}
 
 /** Far less than any wait that depends on it, and more than what lies between the readings of two clocks. */
 const toleranceMs = 20
@@ -24,7 +22,7 @@ const maxAgeMs = 1000
  * system's own uptime goes back, as it may when a virtual machine moves, it is counted on from the newest: a clock that
  * stood still until the system's has caught up would keep every request waiting for as long.
  */
-export function createUptime(clocks: Clocks = systemClocks): () => Ms {
+export function createUptime(clocks = systemClocks): () => Ms {
   const read = () => ({ running: clocks.running(), wall: clocks.wall(), uptime: clocks.uptime() })
   let last = read()
   let newest = last.uptime
