@@ -63,10 +63,8 @@ export async function readMirrorHealth(
   const paused = await listPaused(warehouse.db, now)
   return Promise.all(
     projects.map(async (project): Promise<ProjectHealth> => {
-      const budget = await budgets
-        .ifOpened(project)
-        ?.view()
-        .catch(() => null)
+      const opened = budgets.ifOpened(project)
+      const budget = opened && (await opened.view().catch(() => null))
       const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
       return {
         project: project.name,
@@ -82,7 +80,7 @@ export async function readMirrorHealth(
           }
         }),
         ...counts,
-        budget: budget ?? null,
+        budget,
         isPaused: paused.has(project.projectId),
         isHeld: held.has(project.projectId),
       }
@@ -101,15 +99,15 @@ const maxExpiryMs = 10 * 60_000
 
 /** Deletes runs without changes after a week and webhook deliveries after a month, audits after three; updates table statistics. */
 export async function runHousekeeping({ warehouse, retention }: WorkerContext) {
-  const runsDeleted = await deleteIdleRuns(warehouse.db, toTimestamp(Date.now() - idleRunRetentionMs))
-  const oldDeliveries = await createDeliveries(warehouse.db, warehouse.kind).deleteOlderThan(
-    Date.now() - deliveryRetentionMs,
-  )
-  await deleteAudits(warehouse.db, Date.now() - auditRetentionMs)
-  await deleteBudgetHistory(warehouse.db, Date.now() - budgetRetentionMs)
-  const deliveriesDeleted = oldDeliveries + (await createDeliveries(warehouse.db, warehouse.kind).trimDone())
+  const { db, kind } = warehouse
+  const deliveries = createDeliveries(db, kind)
+  const runsDeleted = await deleteIdleRuns(db, toTimestamp(Date.now() - idleRunRetentionMs))
+  const oldDeliveries = await deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
+  await deleteAudits(db, Date.now() - auditRetentionMs)
+  await deleteBudgetHistory(db, Date.now() - budgetRetentionMs)
+  const deliveriesDeleted = oldDeliveries + (await deliveries.trimDone())
   const until = performance.now() + maxExpiryMs
-  const expired = await deleteExpired(warehouse.db, warehouse.kind, retention, { now: Date.now(), until })
-  await analyzeAllTables(warehouse.db, warehouse.kind)
+  const expired = await deleteExpired(db, kind, retention, { now: Date.now(), until })
+  await analyzeAllTables(db, kind)
   return { runsDeleted, deliveriesDeleted, expired }
 }

@@ -48,11 +48,8 @@ export async function processDeliveries(
   const { warehouse } = resources
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
-  const claimed = await createDeliveries(warehouse.db, warehouse.kind).claim(
-    project.projectId,
-    Date.now(),
-    deliveriesPerBatch,
-  )
+  const deliveries = createDeliveries(warehouse.db, warehouse.kind)
+  const claimed = await deliveries.claim(project.projectId, Date.now(), deliveriesPerBatch)
   if (claimed.length === 0) return { kind: 'done', deliveries: 0, lists: false }
   return withWorkerService(resources, project, options.signal, 'webhooks', (service) =>
     processClaimed(resources, project, service, claimed, options),

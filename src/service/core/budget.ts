@@ -214,28 +214,20 @@ function waitingSince(waiters: readonly Waiter[], id: string, rank: number): Epo
   return waiters.find((waiter) => waiter.id === id && waiter.rank === rank)?.since
 }
 
-/** The current state of the request budget, for progress and status. */
-export type BudgetView = {
-  readonly limit: number
-  readonly windowMs: Ms
-  /** Slots that may be in use at the same time; fewer after a 429, then slowly more again. */
-  readonly slots: number
-  readonly inUse: number
-  /** For how long a 429 still pauses the whole key; null = it does not. */
-  readonly pausedForMs: Ms | null
-  /** For how long nothing is sent because the record of recent requests may be lost; null = not closed. */
-  readonly closedForMs: Ms | null
-  readonly throttled: number
-}
+export type BudgetView = ReturnType<typeof budgetView>
 
-export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs): BudgetView {
+/** The current state of the request budget, for progress and status. */
+export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs) {
   const state = advanceTo(before, clock)
   return {
     limit: policy.rate.requests,
     windowMs: policy.rate.windowMs,
+    /** Slots that may be in use at the same time; fewer after a 429, then slowly more again. */
     slots: slotLimits(policy, state, state.at).all.slots,
     inUse: state.all.taken.total,
+    /** For how long a 429 still pauses the whole key; null = it does not. */
     pausedForMs: state.pausedUntil > state.at ? state.pausedUntil - state.at : null,
+    /** For how long nothing is sent because the record of recent requests may be lost; null = not closed. */
     closedForMs: state.closedUntil > state.at ? state.closedUntil - state.at : null,
     throttled: state.throttled,
   }
