@@ -3,7 +3,6 @@ import * as field from './fields.ts'
 import { consoleSetting } from './people.ts'
 import type { ConfigProblem } from './problems.ts'
 import { queueUrl, queueUrlHelp } from './queue-kinds.ts'
-import { defaultRetention } from './retention.ts'
 import {
   containsPassword,
   deferSecretErrors,
@@ -46,7 +45,7 @@ export const globalSettings = {
   concurrency: setting('concurrency', field.concurrency.default(40)).about(
     'How many sync jobs one worker process runs in parallel: 1 to 1000.',
   ),
-  retention: setting('retention', field.retention.default(defaultRetention)).about(
+  retention: setting('retention', field.retention.default(field.defaultRetention)).about(
     'How long is kept what grows without end. What is not named keeps its default; `forever`: nothing is deleted. At least `1d`, `writebacks` and `events` at least `91d`.',
   ),
   readOnly: setting('read_only', field.flag.default(false)).about(

@@ -1,7 +1,7 @@
 /** Deletes what has been kept long enough, some rows at a time, so that other work goes on in between. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import type { Retention } from '../../config/retention.ts'
+import type { Retention } from '../../config/fields.ts'
 import { joinSnapshots } from '../../mirror/sql/join-snapshots.ts'
 import { deleteWords } from '../../outbox/sql/delete-words.ts'
 import type { ProjectId } from '../../values/project.ts'

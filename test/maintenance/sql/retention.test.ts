@@ -1,8 +1,7 @@
 /** What has been kept long enough is deleted, and what other code relies on stays. */
-
 import { describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { defaultRetention, parseRetention } from '../../../src/config/retention.ts'
+import { defaultRetention, parseRetention } from '../../../src/config/fields.ts'
 import { markSynced } from '../../../src/maintenance/sql/health.ts'
 import { deleteExpired } from '../../../src/maintenance/sql/retention.ts'
 import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
