@@ -75,7 +75,7 @@ export async function withService<T>(
   }
 }
 
-/** What long work of a command takes: what ends it, and what is told that the warehouse is away, or back. */
+/** What long work of a command takes. `notify`: the warehouse is away, or back. */
 export type CommandOptions = Pick<ServiceOptions, 'signal' | 'log'> & Pick<WarehouseRetryOptions, 'notify'>
 type LongWorkOptions = Pick<ServiceOptions, 'signal' | 'log'> & WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>
 
