@@ -17,7 +17,14 @@ import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import { type Operation, toLaneName } from '../core/operations.ts'
 import type { EventLogEntry, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
-import { commonFields, commonNames, commonValue, conditionNames, mapCommonValues } from '../core/writeback-request.ts'
+import {
+  type CommonValues,
+  commonFields,
+  commonNames,
+  commonValue,
+  conditionNames,
+  mapCommonValues,
+} from '../core/writeback-request.ts'
 import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
@@ -37,9 +44,13 @@ type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
 type Selection = [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
 
 async function selectEntryRows(context: ProjectDb, ...[filter, which, order]: Selection): Promise<readonly EntryRow[]> {
+  return selectRows<EntryRow>(context, entryColumns, filter, which, order)
+}
+
+async function selectRows<Row>(context: ProjectDb, columns: RawBuilder<unknown>, ...[filter, which, order]: Selection) {
   const status = await effectiveStatus(context)
-  const { rows } = await sql<EntryRow>`
-    select ${entryColumns}, ${status} as status from writebacks
+  const { rows } = await sql<Row>`
+    select ${columns}, ${status} as status from writebacks
     where project_id = ${context.project} and ${which} and ${filterSql(context.kind, filter, status)} ${order}`.execute(
     context.db,
   )
@@ -160,17 +171,14 @@ export function filterSql(
 
 const rowsPerRead = 2000
 
-/** The first `limit` rows, and a digest of all rows of the filter, from the same reads. */
+/** The first `limit` rows, and a digest of all rows of the filter. Within a snapshot they are of the same moment. */
 export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number) {
-  const entries: OutboxEntry[] = []
-  const named = await digestRows(context, filter, sql``, (row) => {
-    if (entries.length < limit) entries.push(toEntry(context.kind, row))
-  })
-  return { entries, named }
+  const named = await digestOf(context, filter)
+  return { entries: limit === 0 ? [] : await list(context, filter, limit), named }
 }
 
-export async function digestOf(context: ProjectDb, filter: OutboxFilter): Promise<SelectionDigest> {
-  return (await readSelection(context, filter, 0)).named
+export function digestOf(context: ProjectDb, filter: OutboxFilter): Promise<SelectionDigest> {
+  return digestRows(context, filter, sql``, () => {})
 }
 
 /**
@@ -182,18 +190,26 @@ export async function lockSelection(trx: ProjectDb, filter: OutboxFilter) {
   return { ...(await digestRows(trx, filter, forUpdate(trx.kind), ({ id }) => ids.push(id))), ids }
 }
 
+/** Only what the digest names: of tens of thousands of rows, the other columns take longer than the digest. */
+const namedColumns = sql`id, seq, epoch, stopped_by as "stoppedBy", batch_id as "batchId", created_by as "createdBy",
+  operation, conversation_id as "conversationId", visitor_id as "visitorId", payload, seen,
+  ${sql.join(commonNames.map((name) => sql`${sql.ref(name)} as ${sql.ref(commonFields[name].property)}`))}`
+
+type NamedColumn = 'id' | 'seq' | 'epoch' | 'status' | 'stoppedBy' | 'batchId' | 'createdBy' | 'operation'
+type NamedRow = Pick<EntryRow, NamedColumn | 'conversationId' | 'visitorId' | 'payload' | 'seen'> & CommonValues
+
 /** SHA-256 over a line for each row, in the order of the queue. */
 async function digestRows(
   context: ProjectDb,
   filter: OutboxFilter,
   lock: RawBuilder<unknown>,
-  onRow: (row: EntryRow) => void,
+  onRow: (row: NamedRow) => void,
 ): Promise<SelectionDigest> {
   const hash = createHash('sha256')
   let [count, after] = [0, 0]
   for (;;) {
     const order = sql`order by seq limit ${sql.lit(rowsPerRead)} ${lock}`
-    const rows = await selectEntryRows(context, filter, sql`seq > ${after}`, order)
+    const rows = await selectRows<NamedRow>(context, namedColumns, filter, sql`seq > ${after}`, order)
     for (const row of rows) {
       hash.update(`${JSON.stringify(whatLeaves(row))}\n`)
       onRow(row)
@@ -205,7 +221,7 @@ async function digestRows(
 }
 
 /** What decides whether a row leaves, when, to whom and in which words. The epoch grows with each decision and correction. */
-function whatLeaves(row: EntryRow): readonly unknown[] {
+function whatLeaves(row: NamedRow): readonly unknown[] {
   const { id, seq, epoch, status, stoppedBy, batchId, createdBy } = row
   const { operation, conversationId, visitorId, payload, seen } = row
   return [
