@@ -72,7 +72,7 @@ export function previewImport(
         outcome: 'reviewed',
         project: name,
         ...(await reviewImportFile(config, project, warehouse, file, options)),
-        draft: needsApproval(validRows, { approveOver, draft: options.draft || checked.found > 0 }),
+        draft: needsApproval(validRows, { approveOver, draft: options.draft || checked.mustBeSeen }),
         ...{ notices, emptyRows, columns },
         ...estimateSends(await readPace(warehouse, project), await countUnsettled(outbox), validRows),
       }

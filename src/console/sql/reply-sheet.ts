@@ -1,5 +1,5 @@
 /** Lists of conversations as sheets of replies: who waits, what a search finds, and those of a visitor. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { waitingNow } from '../../analytics/sql/waiting.ts'
 import { type SheetRow, sheetHeader, toSheetLine } from '../../outbox/import/reply-sheet.ts'
 import { inChunks } from '../../values/chunks.ts'
@@ -65,11 +65,12 @@ async function* searchIds(context: ProjectDb, text: string, now: EpochMs): Async
 const shownCharacters = 500
 
 async function readRows({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<readonly SheetRow[]> {
+  // Of its events, such as a transfer, nobody expects that they are the last.
+  const last = (column: RawBuilder<unknown>) => sql`(select ${column} from messages where project_id = ${project}
+    and conversation_id = c.id and kind = 'utterance' and deleted_at is null order by id desc limit 1)`
   const { rows } = await sql<Omit<SheetRow, 'lastMessageId'> & { readonly lastMessageId: number | string | null }>`
     select c.id, visitors.name, visitors.email, f.waiting_since as "waitingSince",
-      (select max(id) from messages where project_id = ${project} and conversation_id = c.id) as "lastMessageId",
-      (select substr(content, 1, ${sql.lit(shownCharacters)}) from messages where project_id = ${project}
-        and conversation_id = c.id and kind = 'utterance' and deleted_at is null order by id desc limit 1) as "lastWords"
+      ${last(sql`id`)} as "lastMessageId", ${last(sql`substr(content, 1, ${sql.lit(shownCharacters)})`)} as "lastWords"
     from ${listParameter(kind, ids)} as listed join conversations as c on c.project_id = ${project} and c.id = listed.value
       left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
       left join fct_conversation as f on f.project_id = ${project} and f.conversation_id = c.id`.execute(db)

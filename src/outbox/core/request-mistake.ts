@@ -14,6 +14,8 @@ export type RequestMistake = {
   /** For a person, shortened; null if there is none or it says nothing. */
   readonly found: string | null
   readonly override: ImportOverride | null
+  /** What could be meant in this row, to choose from. */
+  readonly candidates?: string
 }
 
 const maxFoundLength = 60

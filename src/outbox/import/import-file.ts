@@ -21,6 +21,8 @@ export type ParseOptions = FormOptions &
   Pick<SheetOptions, 'senderName' | 'findConversation'> & {
     readonly ignoreColumns?: IgnoredColumns
     readonly columns?: ColumnMap
+    /** Some of them were said of an earlier file. */
+    readonly isRemembered?: boolean
   }
 
 export type ImportFile = {
@@ -113,7 +115,7 @@ export async function importRequests(
   const check = await checkFile(outbox, file, options)
   if ('outcome' in check) return check
   await options.onChecked(check)
-  const draft = options.draft || check.found > 0
+  const draft = options.draft || check.mustBeSeen
   const status = needsApproval(check.validRows, { ...options, draft }) ? 'draft' : 'queued'
   const batchId = options.batchId ?? toBatchName(file)
   const source = file.name === null ? null : basename(file.name)
@@ -140,8 +142,15 @@ function toQueuedImport(
   return { outcome, project, differing, differingBatch, notices, ignoredColumns, emptyRows, columns }
 }
 
-/** `emptyRows`: of a sheet, those without a reply and a flag. `columns`: what a person said that they mean. */
-type FileCheck = CheckResult & { readonly emptyRows: number; readonly columns: ColumnMap }
+/**
+ * `emptyRows`: of a sheet, those without a reply and a flag. `columns`: what a person said that they mean. `mustBeSeen`: whose
+ * conversations the rows are, or what their words are, was concluded, and nobody has seen it yet.
+ */
+type FileCheck = CheckResult & {
+  readonly emptyRows: number
+  readonly columns: ColumnMap
+  readonly mustBeSeen: boolean
+}
 
 /** Validates every row, and writes those with mistakes to a file. */
 export async function checkFile(
@@ -161,7 +170,8 @@ export async function checkFile(
     const onMistaken = mistakesFile === null ? {} : { onMistaken: mistakesFile.write }
     const check = await checkLines(lines, { ...options, ...onMistaken, lookups: outbox })
     const written = (await mistakesFile?.publish()) ?? 0
-    if (check.mistakenRows === 0) return { ...check, emptyRows, columns: file.parse.columns ?? {} }
+    const { columns = {}, isRemembered = false } = file.parse
+    if (check.mistakenRows === 0) return { ...check, emptyRows, columns, mustBeSeen: isRemembered || check.found > 0 }
     const { mistakenRows: mistaken, kinds, mistakes } = check
     const rows = check.isHeaderMistaken ? 0 : check.rows
     const writtenTo = written === 0 ? null : mistakesPath

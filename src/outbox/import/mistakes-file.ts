@@ -27,7 +27,7 @@ export async function createMistakesFile(path: string, imported: string | null, 
       file ??= await createOutputFile(path, { overwrite: true })
       if (rows === 0) await file.output.write(encode([...mistakeColumns, ...toHeaderCells(source)]))
       rows += 1
-      await file.output.write(encode([String(row), mistakes.map(mistakeText).join('; '), ...toCells(source)]))
+      await file.output.write(encode([String(row), mistakes.map(toReason).join('; '), ...toCells(source)]))
     },
     /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
     async publish(): Promise<number> {
@@ -37,6 +37,10 @@ export async function createMistakesFile(path: string, imported: string | null, 
     /** Call it when done, also after an error. */
     discard: async () => file?.discard(),
   }
+}
+
+function toReason({ candidates, ...mistake }: RequestMistake): string {
+  return `${mistakeText(mistake)}${candidates === undefined ? '' : `: ${candidates}`}`
 }
 
 type RowSource = Exclude<ImportLine['source'], { readonly format: 'csv header' }>

@@ -23,7 +23,7 @@ export async function prepareFile(
   const remembered = earlier.find((map) => unknown.every((key) => Object.hasOwn(map, key))) ?? {}
   const known = Object.entries(remembered).filter(([name]) => head.columns.some(({ key }) => key === name))
   const columns = { ...Object.fromEntries(known), ...given.parse.columns }
-  const file = { ...given, parse: { ...given.parse, columns } }
+  const file = { ...given, parse: { ...given.parse, columns, isRemembered: known.length > 0 } }
   const sought = new Map<string, SoughtVisitor>()
   const note = (visitor: SoughtVisitor): VisitorMatch => {
     sought.set(JSON.stringify(visitor), visitor)

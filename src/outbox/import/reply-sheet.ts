@@ -3,6 +3,7 @@
  * "handled", or first the reply and then the flag; one without either is still to be written, and no mistake. Pure.
  */
 import { byteOrderMark, toCsvLine } from '../../export/writers/csv-writer.ts'
+import { idSchema } from '../core/field-kinds.ts'
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import { shownColumns, toCsvCell, visitorColumns } from './csv-columns.ts'
 
@@ -91,7 +92,7 @@ const movedRef =
 /** The ref of a downloaded row names its conversation. */
 function refMistakes({ ref, conversation_id: id }: Fields): readonly RequestMistake[] {
   const [start, of] = String(ref).split(' ')
-  const isMoved = start === refStart && typeof id === 'string' && of?.toLowerCase() !== id.toLowerCase()
+  const isMoved = start === refStart && idSchema.safeParse(id).success && of?.toLowerCase() !== String(id).toLowerCase()
   return isMoved ? [toMistake('ref', movedRef, ref)] : []
 }
 

@@ -58,7 +58,6 @@ function decode(row: Candidate): Candidate {
 
 /** An address is an address, whatever else the row says; a name beside it is only looked at. */
 function choose({ email, name }: SoughtVisitor, candidates: readonly Candidate[]): VisitorMatch {
-  const field = email === null ? 'visitor_name' : 'visitor_email'
   const wanted = email ?? name ?? ''
   const conversations = candidates.filter(({ conversation }) => conversation !== null)
   const open = conversations.filter(({ handledAt }) => handledAt === null)
@@ -73,9 +72,11 @@ function choose({ email, name }: SoughtVisitor, candidates: readonly Candidate[]
       : conversations.length === 0
         ? 'this visitor has no conversation'
         : 'several conversations could be meant; write the conversation_id of one'
-  const shown = conversations.slice(0, maxCandidates).map(describe)
-  const more = conversations.length > maxCandidates ? ` … and ${conversations.length - maxCandidates} more` : ''
-  return { mistake: { field, why, found: [wanted, ...shown].join(' · ') + more, override: null } }
+  const more = conversations.length > maxCandidates ? [`… and ${conversations.length - maxCandidates} more`] : []
+  const listed = [...conversations.slice(0, maxCandidates).map(describe), ...more].join(' · ')
+  const shared = { field: 'conversation_id', why, override: null }
+  if (listed === '') return { mistake: { ...shared, found: wanted } }
+  return { mistake: { ...shared, found: `${wanted}: ${listed}`, candidates: listed } }
 }
 
 const maxCandidates = 4
