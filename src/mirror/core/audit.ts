@@ -65,7 +65,7 @@ export function estimateDifferences(results: readonly AuditResult[], now: EpochM
   return auditedStreams.flatMap((stream) => estimateStream(stream, ordered))
 }
 
-function estimateStream(stream: AuditedStream, results: readonly AuditResult[]): AuditEstimate[] {
+function estimateStream(stream: AuditedStream, results: readonly AuditResult[]): AuditEstimate | [] {
   const ordered = results.filter((result) => result.stream === stream)
   const last = ordered.at(-1)
   if (last === undefined) return []
@@ -77,22 +77,20 @@ function estimateStream(stream: AuditedStream, results: readonly AuditResult[]):
   if (counts.sampled === 0) return []
   const limit = isExact ? counts.differing / counts.sampled : upperLimit(counts)
   const words = isExact ? exactWords(stream, counts) : sampledWords(stream, limit)
-  return [
-    {
-      stream,
-      audits: counted.length,
-      since: counted[0]?.finishedAt ?? last.finishedAt,
-      lastAt: last.finishedAt,
-      ...counts,
-      gone: sum('gone'),
-      unreadable: sum('unreadable'),
-      population: last.population,
-      isExact,
-      confidence,
-      upperLimit: limit,
-      words,
-    },
-  ]
+  return {
+    stream,
+    audits: counted.length,
+    since: counted[0]?.finishedAt ?? last.finishedAt,
+    lastAt: last.finishedAt,
+    ...counts,
+    gone: sum('gone'),
+    unreadable: sum('unreadable'),
+    population: last.population,
+    isExact,
+    confidence,
+    upperLimit: limit,
+    words,
+  }
 }
 
 function exactWords(stream: AuditedStream, { sampled, differing }: SampleCounts): string {

@@ -17,7 +17,7 @@ import {
   request,
   setSupport,
 } from './reading-state.ts'
-import { type RowTimes, type ScanDirection, sortTimesOf, type TimeBounds } from './sort-order.ts'
+import { type ScanDirection, sortTimesOf, type TimeBounds } from './sort-order.ts'
 
 /** An edge of a range, and the bounds of a request from there, which overlaps what was read by a second. */
 type Edge = { readonly range: TimeRange; readonly way: ScanDirection; readonly bounds: TimeBounds }
@@ -65,15 +65,13 @@ function* readBeyond(reading: Reading, { range: full, way, bounds }: Edge, stuck
     if (isIgnored || (page.ids.length > 0 && !showsNewRows(page, stuck))) return giveUpRange(reading, rest, page)
     observe(reading, page, next)
     if (!isCut(reading, page)) return finishRange(reading, rest, page)
-    if (!page.times.some((row) => isBeyond(reading, page, row, way, second))) return giveUpRange(reading, rest, page)
+    const order = orderOf(reading, page)
+    const isBeyond = (at: EpochSeconds) => (way === 'forward' ? at > second : at < second)
+    if (order === null || !page.times.some((row) => sortTimesOf(row, order).some(isBeyond)))
+      return giveUpRange(reading, rest, page)
     if (leaveEdge(reading, rest, way, page)) return
     range = rest
   }
-}
-
-function isBeyond(reading: Reading, page: ScanPage, row: RowTimes, way: ScanDirection, second: EpochSeconds): boolean {
-  const order = orderOf(reading, page)
-  return order !== null && sortTimesOf(row, order).some((at) => (way === 'forward' ? at > second : at < second))
 }
 
 /** True if the page leads on. */
