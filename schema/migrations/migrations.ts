@@ -100,7 +100,7 @@ const sinceReleased: Readonly<Record<string, Migration>> = {
   '0035_changed_approvals': {},
   '0036_waiting_facts': {},
   '0037_stopped_sending': {},
-  '0037_source_rows': {},
+  '0038_source_rows': {},
 }
 
 /** Those of operations have no step: checks are made anew whenever they differ. */
