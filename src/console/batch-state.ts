@@ -100,7 +100,7 @@ export function batchSentences({ report, undoUntil, sending, check }: ReadReport
   if (isStopped)
     add(
       'act',
-      html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is sent until a person goes on or cancels it.`,
+      html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is sent unless a person goes on.`,
     )
   if (isStopped && draft > 0 && revertible > 0)
     add(

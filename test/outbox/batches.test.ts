@@ -111,8 +111,8 @@ for (const database of databases) {
       const ids = await queueFlags(admin, 3)
       for (const [n, id] of ids.entries())
         await warehouse.query(`update writebacks set status = 'failed',
-          error = 'the service answered 404: no conversation ${conversation(n)}' where id = '${id}'`)
-      const reason = 'the service answered 404: no conversation …'
+          error = 'the service answered 404: no message ${10 ** n} in ${conversation(n)}' where id = '${id}'`)
+      const reason = 'the service answered 404: no message … in …'
       expect(await admin.groupReasons({ batch: 'flags' })).toEqual([
         { status: 'failed', reason, count: 3, example: ids.toSorted()[0] },
       ])

@@ -38,6 +38,25 @@ test('120 rows do what the review of the file and of the batch say', async () =>
 for (const { name } of databases) {
   const database = name === 'postgres' ? 'postgres' : 'sqlite'
 
+  test(`a system event may be the last message that a person saw (${name})`, async () => {
+    const fixture = await createOutboxFixture({ database, switches: { 'reply.kind': 'event' } })
+    const { sandbox, conversation } = fixture
+    sandbox.advance(2000)
+    const events = [0, 1].map((n) => sandbox.mutate.replyArrives(conversation(n), 'Transferred.', 'Ann'))
+    sandbox.advance(2000)
+    sandbox.mutate.visitorWrites(conversation(1), 'One more thing.')
+    await syncOnce(fixture.instance.url!, sandbox)
+    const rows = events.map(({ id }, n) => ({
+      ...{ operation: 'message', conversation_id: conversation(n), content: 'Hello.', sender_name: 'Ann' },
+      expect: String(id),
+    }))
+    const { reviews } = await reviewLines(fixture, rows)
+    await fixture.queue(...rows)
+    await fixture.push()
+    expect(await fixture.statuses()).toEqual(['succeeded', 'conflict'])
+    expect(await actualEffects(fixture)).toEqual(reviews.map(expectedEffect))
+  })
+
   test(`a check names what moved since, is void once the row has changed, and is compared with what happened (${name})`, async () => {
     const fixture = await createOutboxFixture({ database })
     const { sandbox } = fixture

@@ -62,7 +62,7 @@ export function draftForm(
   const check = (name: string, label: string, isChecked: boolean) =>
     html`<label class="check ${name}"><input type="checkbox" name="${name}" value="yes" ${attribute('checked', isChecked)}> ${label}</label>`
   // What is sent again, by a second click or by going back, has the same key, and is queued once.
-  const hidden = hiddenFields({ key: randomUUID(), expect: messages.at(-1)?.id ?? '' })
+  const hidden = hiddenFields({ key: randomUUID(), expect: messages.findLast(({ isDeleted }) => !isDeleted)?.id ?? '' })
   const form = html`${joined === null ? nothing : html`<p class="fine" role="status">Added to ${linkTo(frame, 'batches', joined, draftsTitle(frame))}: nobody receives it before it is approved.</p>`}
 ${problem === null ? nothing : html`<p class="problem" role="alert">Nothing was queued. ${foreignText(problem.text)}</p>`}
 <form method="post" action="${addressOf(frame, 'conversations', id)}" class="stacked write" ${attribute('data-write', true)}>${hidden}

@@ -16,7 +16,8 @@ const varyingParts: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '…'],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?/g, '…'],
   [/\breq[-_][\w-]+/gi, '…'],
-  // An HTTP status has three digits; ids have more.
+  // Ids of messages may have few digits. An HTTP status has three; other ids have more.
+  [/\bmessage \d+\b/g, 'message …'],
   [/\b\d{5,}\b/g, '…'],
   [/"(?:[^"\\]|\\.)*"/g, '"…"'],
 ]

@@ -96,14 +96,16 @@ export async function findViolation(
     return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(precondition.at)}`
   const mirroredIds = await readMirroredIds(deps, conversationId, precondition)
   if (!hasMoved && mirroredIds === null) return null
-  const { utterances, isComplete } = await readSnapshot(deps, conversationId)
+  const { messages, utterances, isComplete } = await readSnapshot(deps, conversationId)
   const later =
     'at' in precondition
       ? utterances.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > precondition.at)
-      : messagesAfter(utterances, precondition.id)
+      : // A person may have seen a system event last.
+        messagesAfter(messages, precondition.id)
   if (later === null) return `the message ${'id' in precondition ? precondition.id : ''} is not in the conversation`
   const isMirrored = ({ id }: SnapshotMessage) => mirroredIds === null || mirroredIds.has(id)
-  const unseen = utterances.filter((message) => later.includes(message) || !isMirrored(message))
+  const laterIds = new Set(later.map(({ id }) => id))
+  const unseen = utterances.filter((message) => laterIds.has(message.id) || !isMirrored(message))
   const ownIds = await deps.outbox.listMatchedMessageIds(toLaneName('conversation', conversationId))
   // An unknown sender is treated as a visitor, which is the safe error.
   const violation = unseen.find((message) => message.side !== 'team' && !ownIds.has(message.id))

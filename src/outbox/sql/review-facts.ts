@@ -268,7 +268,7 @@ async function listConversationsOf(
   return rows.map(({ visitor, id }) => ({ visitor: visitor.toLowerCase(), id: id.toLowerCase() }))
 }
 
-/** Those of `messageIds` that are in these conversations; by conversation in lower case and id: `…/12`. */
+/** Those of `messageIds` that are in these conversations, system events too; by conversation in lower case and id: `…/12`. */
 async function readExpectedMessages(
   { db, kind, project, typed }: ProjectDb,
   conversations: readonly string[],
@@ -279,7 +279,7 @@ async function readExpectedMessages(
     select conversation_id as conversation, id, created_at as at from messages
     where project_id = ${project} and conversation_id ${inList(kind, inAnyCase(conversations))}
       and id in (${sql.join(messageIds.map((id) => typed('integer', BigInt(id))))})
-      and ${isUtterance('messages')}`.execute(db)
+      and deleted_at is null`.execute(db)
   return new Map(
     rows.map(({ conversation, id, at }) => [`${conversation.toLowerCase()}/${id}`, { id: String(id), at, text: null }]),
   )

@@ -73,7 +73,8 @@ function choose({ email, name }: SoughtVisitor, candidates: readonly Candidate[]
         ? 'this visitor has no conversation'
         : 'several conversations could be meant; write the conversation_id of one'
   const more = conversations.length > maxCandidates ? [`… and ${conversations.length - maxCandidates} more`] : []
-  const listed = [...conversations.slice(0, maxCandidates).map(describe), ...more].join(' · ')
+  const openFirst = [...open, ...conversations.filter(({ handledAt }) => handledAt !== null)]
+  const listed = [...openFirst.slice(0, maxCandidates).map(describe), ...more].join(' · ')
   const shared = { field: 'conversation_id', why, override: null }
   if (listed === '') return { mistake: { ...shared, found: wanted } }
   return { mistake: { ...shared, found: `${wanted}: ${listed}`, candidates: listed } }

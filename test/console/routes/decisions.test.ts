@@ -96,7 +96,7 @@ describe('a batch', () => {
     await decide('ann', { decision: 'stop', batch })
     const again = await decide('ann', { decision: 'stop', batch })
     expect([again.status, again.text.includes('was stopped by ann')]).toEqual([409, true])
-    expect(await page(`/batches/${batch}`)).toMatch(/Stopped<\/b>[\s\S]*by <bdi>ann/)
+    expect(await page(`/batches/${batch}`)).toMatch(/Stopped<\/b>[\s\S]*by <bdi>ann[^:]*: nothing of it is sent unless/)
     await (await confirm('ann', `decision=resume&batch=${batch}`)).send()
     expect(await countsOf(batch)).toEqual({ queued: 3 })
     const cancelling = await confirm('ann', `decision=cancel&batch=${batch}`)

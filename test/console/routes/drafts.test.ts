@@ -161,6 +161,14 @@ describe('a draft', () => {
     const { text } = await console.ask(`/console/p/main/batches/${batchId}?would=stands_against`, { headers })
     expect(text).toMatch(/a visitor has written|the visitor has written/i)
   })
+
+  test('expects the last message that is still there', async () => {
+    const id = newConversation()
+    const messages = [message(id, 921, {}), message(id, 922, {})]
+    await openMirror(console.warehouse, 'main').commit(commit('messages', messages))
+    await console.warehouse.query(`update messages set deleted_at = '${timeAt(9)}' where id = 922`)
+    expect((await open(id)).fields).toMatchObject({ expect: '921' })
+  })
 })
 
 describe('the form', () => {

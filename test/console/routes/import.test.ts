@@ -84,6 +84,7 @@ describe('a sheet of replies', () => {
   test('that names an address of several conversations shows which could be meant', async () => {
     const { text } = await importFile(console, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', { senderName: 'Ann' })
     expect(text).toContain('several conversations could be meant')
+    expect(text).not.toContain('conversation_id: is missing')
     expect(text).toMatch(/00000000-0000-4000-8000-\d{12} Zoë, open, last /)
   })
 

@@ -41,5 +41,5 @@ for (const db of databases)
     expect(several).toContain('max1-one Max Muster, handled, last 2026-01-01 12:00')
     expect(several).toContain('max1-two')
     // The one with the open conversation need not be the one who is meant.
-    expect(await find(null, 'Max Muster')).toMatch(/several conversations.*max2-open/)
+    expect(await find(null, 'Max Muster')).toMatch(/several conversations.*: Max Muster: max2-open .* · max1-one /)
   })
