@@ -42,9 +42,9 @@ export async function readStreams(context: ProjectDb, selected: readonly StreamN
 
 /** By an index; null if no column with one says it. */
 async function readNewest({ db, project }: ProjectDb, stream: StreamName): Promise<string | null> {
-  const { table, timeColumn } = streamSpecs[stream]
+  const { kind, table, timeColumn } = streamSpecs[stream]
   const column = isPagedStream(stream) ? streamSpecs[stream].startColumn : timeColumn
-  if (column === null || stream === 'call_recordings') return null
+  if (column === null || kind === 'child-object') return null
   const { rows } = await sql<{ newest: string | null }>`
     select max(${sql.ref(column)}) as newest from ${sql.table(table)} where project_id = ${project}`.execute(db)
   return rows[0]?.newest ?? null

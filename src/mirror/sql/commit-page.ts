@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describeRejectedRow, type Gap, type RejectedRow } from '../../../schema/row.ts'
-import { isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
+import { isChildStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
 import type { Ms } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
@@ -119,8 +119,9 @@ const storeRows: StoreRows = async (trx, page, encoded) => {
   if (stream === 'analytics') for (const row of rows) await clearForRollup(trx, row)
   const stored = await upsertRows(trx, page, encoded.columns, rows)
   if (before !== null) await recordChanges(trx, rows, before, new Set(stored), requestedAt)
-  else for (const child of children) await addPendingChildren(trx, child, stored, requestedAt)
-  if (stream === 'call_recordings') await updateCheckedAt(trx, page, rows, 'checked_at')
+  // A conversation changes more often than what is said in it.
+  for (const child of children) if (child !== 'messages') await addPendingChildren(trx, child, stored, requestedAt)
+  if (streamSpecs[stream].kind === 'child-object') await updateCheckedAt(trx, page, rows, 'checked_at')
   if (stream === 'analytics') {
     await updateCheckedAt(trx, page, rows, 'read_at')
     for (const row of rows) if (stored.includes(String(row[firstKey]))) await replaceMetrics(trx, row)

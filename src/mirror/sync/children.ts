@@ -16,7 +16,7 @@ import { asJsonObject } from '../../values/json.ts'
 import { type EpochSeconds, type Ms, parseTime, rfc3339, type Seconds } from '../../values/time.ts'
 import type { PendingParent } from '../core/mirror.ts'
 import { allTime, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
-import { calls, listStreams } from '../streams/all-streams.ts'
+import { listStreams } from '../streams/all-streams.ts'
 import type { ChildObjectStream } from '../streams/stream.ts'
 import { mapConcurrently, throwIfSliceOver } from './concurrency.ts'
 import { commitWithoutRows } from './pages.ts'
@@ -146,14 +146,11 @@ function retryDelayMs(attempts: number): Ms {
   return Math.min(86_400_000, 30_000 * 2 ** Math.min(attempts, 12))
 }
 
-/** Recorded if the service answers 404 for a call without a recording, instead of `hasRecording: false`. */
-const noRecordingBehaviour = 'call_recordings.none'
-
 export function childObjectReader(run: SyncRun, stream: ChildObjectStream): ChildReader {
-  const hasNoRecording = serialize((call) => confirmNoRecording(run, call))
+  const isAbsent = serialize((parent) => confirmAbsent(run, stream.name, parent))
   return async (parent, priority) => {
     const response = await run.get(stream.path(parent.parentId), {}, priority).catch(async (error) => {
-      if (isNotFound(error) && (await hasNoRecording(parent.parentId))) return null
+      if (isNotFound(error) && (await isAbsent(parent.parentId))) return null
       throw error
     })
     const item = response === null ? null : asJsonObject(response.data)
@@ -183,23 +180,27 @@ function ageOf({ parentLastActiveAt: calledAt, cursor }: PendingParent, now: Epo
 }
 
 /** Runs the checks one after the other, so that the result of the first one saves the requests of the others. */
-function serialize(check: (call: string) => Promise<boolean>): (call: string) => Promise<boolean> {
+function serialize(check: (parent: string) => Promise<boolean>): (parent: string) => Promise<boolean> {
   let previous: Promise<unknown> = Promise.resolve()
-  return (call) => {
-    const result = previous.then(() => check(call))
+  return (parent) => {
+    const result = previous.then(() => check(parent))
     previous = result.catch(() => {})
     return result
   }
 }
 
-/** A 404 means only that there is no recording if the call itself exists. Checked once for all calls. */
-async function confirmNoRecording(run: SyncRun, call: string): Promise<boolean> {
-  if (run.behaviours.has(noRecordingBehaviour)) return true
+/**
+ * Whether the service answers 404 for a parent without such an object, such as a call without a recording. It means that
+ * only if the parent itself exists. Checked once for all parents.
+ */
+async function confirmAbsent(run: SyncRun, stream: ChildObjectStream['name'], parent: string): Promise<boolean> {
+  const name = `${stream}.none`
+  if (run.behaviours.has(name)) return true
   try {
-    const { requestId } = await run.get(calls.rowPath(run.projectId, call), {}, 'fresh')
-    const evidence = `call ${call} exists and its recording was answered 404, request ${requestId ?? 'without id'}`
-    const observations = [{ name: noRecordingBehaviour, value: 'answered 404', evidence }]
-    await commitWithoutRows(run, 'call_recordings', { observations })
+    const { rowPath } = listStreams[streamSpecs[stream].parent]
+    const { requestId } = await run.get(rowPath(run.projectId, parent), {}, 'fresh')
+    const evidence = `${parent} exists and its ${stream} were answered 404, request ${requestId ?? 'without id'}`
+    await commitWithoutRows(run, stream, { observations: [{ name, value: 'answered 404', evidence }] })
     return true
   } catch (error) {
     if (isNotFound(error)) return false
