@@ -3,7 +3,7 @@
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
 import { formatRows, mistakeText } from '../../outbox/core/request-mistake.ts'
 import { columnMeanings, isMeaning, sheetColumns } from '../../outbox/import/reply-sheet.ts'
-import type { ColumnMap, MistakeKind, RejectedImport } from '../../outbox/outbox.ts'
+import type { ColumnMap, MistakeKind, QueuedImport, RejectedImport } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
@@ -59,7 +59,7 @@ ${hiddenFields({ columns: JSON.stringify(columns) })}
 <input name="title" maxlength="200" autocomplete="off" value="${title}"></label>
 <label>What people should know about it (may be empty)
 <input name="note" maxlength="1000" autocomplete="off" value="${note}"></label>
-<label>Who signs replies that name no sender, as the customer sees it (may be empty)
+<label>Who signs replies of a sheet that name no sender, as the customer sees it (may be empty)
 <input name="senderName" maxlength="300" autocomplete="off" value="${senderName}"></label>
 <label class="check"><input type="checkbox" name="allowDuplicates" value="yes" ${attribute('checked', allowDuplicates)}> Let replies through that repeat the same words to the same conversation</label>
 <label class="check"><input type="checkbox" name="ignoreColumns" value="yes" ${attribute('checked', ignoreColumns)}> Ignore columns with other names</label>
@@ -122,13 +122,26 @@ function rejection(rejected: RejectedImport, { mistakesAddress }: ImportView, fr
     mistakesAddress === null
       ? nothing
       : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes (CSV)</a></p>`
+  const isUnsigned = kinds.some(({ field, found }) => field === 'sender_name' && found.length === 0)
   return html`<p class="problem">Nothing was queued: ${said}.</p>
+${isUnsigned ? html`<p>Who signs the replies of a sheet that name no sender can be written below, for all of them.</p>` : nothing}
 ${section('What is wrong', html`${kindTable(kinds)}${download}`)}`
 }
 
-function kindTable(kinds: readonly MistakeKind[]): Html {
+/** What of a file without mistakes was not queued, because its rows were queued before. */
+export function importedPage({ batch, queued, known, differing, notices }: QueuedImport, frame: ProjectFrame): Page {
+  const [rows, were] = [pluralize(known, 'write-back'), known === 1 ? 'was' : 'were']
+  const to = batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch)
+  const content = html`<p><b>${formatCount(queued)} queued as drafts.</b> ${rows} of the file ${were} queued before, by the same ref.</p>
+${differing === 0 ? nothing : html`<p class="problem">What differs from what was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`}
+${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notices, 'Rows to look at, the most frequent first'))}
+<p><a class="button" href="${to}">Show it</a></p>`
+  return { title: queued === 0 ? 'Nothing was queued' : 'Queued in part', section: 'Write-backs', content }
+}
+
+function kindTable(kinds: readonly MistakeKind[], caption = 'Kinds of mistakes, the most frequent first'): Html {
   return table(
-    'Kinds of mistakes, the most frequent first',
+    caption,
     ['What', '#Rows', 'Which', 'Found'],
     kinds.map((kind) => [
       foreignText(mistakeText(kind)),

@@ -20,7 +20,7 @@ import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
-import { type ImportView, importPage } from '../pages/import.ts'
+import { type ImportView, importedPage, importPage } from '../pages/import.ts'
 import { type Site, valuesOf } from './site.ts'
 
 const maxFileBytes = 20_000_000
@@ -61,7 +61,8 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
     if ('problem' in result) return show(reply, 422, { ...form, ...result }, opened)
     const { report, mistakesFile, head } = result
     if ('known' in report) {
-      const { batch, emptyRows } = report
+      const { batch, known, differing, emptyRows } = report
+      if (known > 0 && (batch === null || differing > 0)) return site.send(reply, importedPage(report, frame), project)
       if (batch === null && emptyRows > 0)
         return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
       return reply.redirect(batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch), 303)

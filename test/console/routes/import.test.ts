@@ -81,6 +81,37 @@ describe('a sheet of replies', () => {
     expect(text).toContain('no row has a reply or a flag; 1 row is empty')
   })
 
+  test('that nobody signs says where that can be written', async () => {
+    const { status, text } = await importFile(
+      console,
+      'unsigned.csv',
+      `conversation_id,content\n${targets[35]},Hallo.\n`,
+    )
+    expect([status, text]).toEqual([
+      422,
+      expect.stringContaining('Who signs the replies of a sheet that name no sender'),
+    ])
+    const named = `conversation_id,content,sender_name\n${targets[35]},#N/A,Ann\n`
+    expect((await importFile(console, 'signed.csv', named)).text).not.toContain('name no sender can be')
+  })
+
+  test('that was queued before says so, and which rows differ', async () => {
+    const rows = (first: string, ...others: string[]) =>
+      `conversation_id,content,ref\n${[`${targets[33]},${first},own-1`, ...others].join('\n')}\n`
+    const importRows = (name: string, text: string) => importFile(console, name, text, { senderName: 'Ann' })
+    expect((await importRows('one.csv', rows('Hallo.'))).status).toBe(303)
+    const same = await importRows('same.csv', rows('Hallo.', `${targets[34]},,`))
+    expect([same.status, same.text]).toEqual([
+      200,
+      expect.stringMatching(/0 queued as drafts.*1 write-back of the file was/),
+    ])
+    const other = await importRows('other.csv', rows('Guten Tag.', `${targets[34]},Hallo.,`))
+    expect(other.text).toMatch(
+      /1 queued as drafts[\s\S]*was queued before for another write-back[\s\S]*batches\/other-/,
+    )
+    expect(other.text).toMatch(/What differs from what was queued is not sent/)
+  })
+
   test('that names an address of several conversations shows which could be meant', async () => {
     const { text } = await importFile(console, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', { senderName: 'Ann' })
     expect(text).toContain('several conversations could be meant')
