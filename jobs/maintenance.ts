@@ -5,7 +5,7 @@ import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/health.t
 import { createDeliveries } from '../src/mirror/sql/webhook-deliveries.ts'
 import type { ProjectId } from '../src/values/project.ts'
 import type { EpochMs } from '../src/values/time.ts'
-import { readLastCompletions } from '../src/worker/mirror-state.ts'
+import { readLastCompletions } from '../src/worker/project-health.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
 import { type JobData, type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'

@@ -7,7 +7,7 @@ const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').forma
 const listAny = (names: readonly string[]) => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
 
 /** What every write-back may have besides its operation, target and payload: columns of CSV, too. */
-export const requestColumns = {
+export const commonColumns = {
   ref: ['text?', 'your own key, or else the id: the same key is never queued twice'],
   expect: ['text?', 'the last message that the person saw: its id or its time'],
   expires_at: ['time?', 'it is not sent after this time'],
@@ -34,7 +34,7 @@ export const outboxTables = {
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that created it'],
       source_row: ['integer?', 'its row in the imported file, as a spreadsheet numbers it: the header is row 1'],
-      ...requestColumns,
+      ...commonColumns,
       created_at: ['time', 'has a default'],
       created_by: ['text?', 'who queued it'],
       sent_at: ['time?', 'when it was last sent'],

@@ -5,7 +5,7 @@
  */
 import type { DatabaseKind } from './column-types.ts'
 import { inList, operationsOn } from './operation-specs.ts'
-import { requestColumns } from './outbox-tables.ts'
+import { commonColumns } from './outbox-tables.ts'
 
 /** Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its outcome, and decisions. */
 export const counters = ['attempts', 'epoch']
@@ -13,7 +13,7 @@ export const outcome = 'owner lease_until sent_at finished_at request_id error e
 export const decisions = ['approved_by', 'undo_until', 'decided_by', 'decided_at', 'stopped_by']
 
 export const request = ['operation', 'conversation_id', 'visitor_id', 'payload']
-export const conditions = Object.keys(requestColumns).filter((column) => column !== 'ref')
+export const conditions = Object.keys(commonColumns).filter((column) => column !== 'ref')
 const differences: Readonly<Record<DatabaseKind, string>> = { sqlite: 'is not', postgres: 'is distinct from' }
 
 export function differ(kind: DatabaseKind, names: readonly string[]): string {

@@ -9,6 +9,7 @@ export { reportPage } from './report/report-page.ts'
 export { buildWeek, type Week, type WeekNumbers } from './report/week.ts'
 export { countPendingConversations, isDerived } from './sql/facts-state.ts'
 export { type GrantReport, grantToAnalyst } from './sql/grant.ts'
+export { createProjectFacts, type FactsOptions } from './sql/project-facts.ts'
 export {
   conversationsOf,
   type FactFilter,
@@ -18,8 +19,7 @@ export {
   type PeriodValue,
   readAgentNames,
   readPeriodTable,
-} from './sql/period-tables.ts'
-export { createProjectFacts, type FactsOptions } from './sql/project-facts.ts'
+} from './sql/read-period-table.ts'
 export { readReportData } from './sql/report-data.ts'
 export { lastMessageAt, removeSearchEntries } from './sql/search-index.ts'
 export { explainDependentView, showDiscoveredColumns, updateAnalyticsViews } from './sql/views.ts'
@@ -27,5 +27,5 @@ export { describeDifference, serviceDifference, waitingNow } from './sql/waiting
 export { readWeekData } from './sql/week-data.ts'
 export { analyticsViews } from './views/all-views.ts'
 export type { AnalyticsView } from './views/analytics-view.ts'
+export { type PeriodTableName, periodTables } from './views/period-pages.ts'
 export type { PeriodTable } from './views/period-table.ts'
-export { type PeriodTableName, periodTables } from './views/period-tables.ts'

@@ -4,7 +4,7 @@ import type { DateRange, FactFilter, PeriodFilter, PeriodTableName } from '../an
 import { chooseReportPeriod } from '../analytics/core/report-period.ts'
 import { buildReport } from '../analytics/report/report.ts'
 import { buildWeek } from '../analytics/report/week.ts'
-import { readAgentNames, readPeriodTable } from '../analytics/sql/period-tables.ts'
+import { readAgentNames, readPeriodTable } from '../analytics/sql/read-period-table.ts'
 import { readReportData } from '../analytics/sql/report-data.ts'
 import { readWeekData } from '../analytics/sql/week-data.ts'
 import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'

@@ -80,7 +80,7 @@ export {
 export { commonFields, expiryMistakes, parseRequest, type WritebackRequest } from './core/writeback-request.ts'
 export { type BatchDecisionRequest, executeBatchDecision, executeDecision, requireBatch } from './decide.ts'
 export type { WritebackDeps } from './handlers/operation-handler.ts'
-export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './import/csv-columns.ts'
+export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './import/csv-cells.ts'
 export type { ColumnMap } from './import/csv-values.ts'
 export {
   type CheckFileOptions,

@@ -12,9 +12,9 @@ import { epochSeconds } from '../../warehouse/dialect.ts'
 import { inSnapshot, type SnapshotReader } from '../../warehouse/transactions.ts'
 import type { DateRange, ReportPeriod } from '../core/report-period.ts'
 import { percentilesOf } from '../views/by-windows.ts'
-import { periodTables } from '../views/period-tables.ts'
+import { periodTables } from '../views/period-pages.ts'
 import { completeWaits } from '../views/waits.ts'
-import { quoted } from './period-tables.ts'
+import { quoted } from './read-period-table.ts'
 import { describeDifference, readOpenQueue, serviceDifference } from './waiting.ts'
 
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>

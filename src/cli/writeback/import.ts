@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
-import { toColumnKey } from '../../outbox/import/csv-columns.ts'
+import { toColumnKey } from '../../outbox/import/csv-cells.ts'
 import { columnMeanings, isMeaning } from '../../outbox/import/reply-sheet.ts'
 import type { ColumnMap, ImportSource, Operation, ReviewSummary } from '../../outbox/outbox.ts'
 import { pluralize, toPrintable } from '../../values/format.ts'

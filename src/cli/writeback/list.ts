@@ -4,7 +4,7 @@ import { operations } from '../../outbox/core/operations.ts'
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import { writebackStatuses } from '../../outbox/core/state.ts'
-import { csvHeader, toCsvRow } from '../../outbox/import/csv-columns.ts'
+import { csvHeader, toCsvRow } from '../../outbox/import/csv-cells.ts'
 import type {
   EventLogEntry,
   ListWritebacksReport,

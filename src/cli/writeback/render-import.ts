@@ -1,7 +1,7 @@
 /** Renders the result of `import`: what was queued, or the mistakes, one line a kind. */
 import type { ProjectConfig } from '../../config/config.ts'
 import { formatRows, mistakeText } from '../../outbox/core/request-mistake.ts'
-import { requestColumns } from '../../outbox/import/csv-columns.ts'
+import { requestColumns } from '../../outbox/import/csv-cells.ts'
 import type {
   ImportOverride,
   ImportReport,

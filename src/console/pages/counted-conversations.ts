@@ -1,7 +1,7 @@
 /** The conversations behind a bar, a cell or a number of a page about a period. */
 import type { PeriodTable, PeriodTableName } from '../../analytics/analytics.ts'
 import { parseDate } from '../../analytics/core/report-period.ts'
-import { periodTables } from '../../analytics/views/period-tables.ts'
+import { periodTables } from '../../analytics/views/period-pages.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
 import { addressOf, facts, linkTo, older, table } from '../blocks.ts'
@@ -11,7 +11,7 @@ import { countingNotice } from '../period-blocks.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type CountedConversation, conversationsPerPage } from '../sql/counted-conversations.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
-import { keyText } from './period-tables.ts'
+import { keyText } from './period-page.ts'
 
 export async function showCountedConversations({ reads, project, frame, query }: ScreenRequest): Promise<Page | null> {
   const of = (query('of') ?? '') as PeriodTableName

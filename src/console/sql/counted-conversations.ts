@@ -1,7 +1,7 @@
 /** The conversations that a number of a page about a period counts. */
 import { sql } from 'kysely'
 import type { FactFilter } from '../../analytics/analytics.ts'
-import { conversationsOf } from '../../analytics/sql/period-tables.ts'
+import { conversationsOf } from '../../analytics/sql/read-period-table.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 export type CountedConversation = { readonly id: string; readonly total: number; readonly messages: number } & Readonly<

@@ -2,7 +2,7 @@
 import type { MirrorRow } from '../../../schema/row.ts'
 import { hasStartDate, type StreamName } from '../../../schema/stream-specs.ts'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
-import { allTime, type TimeRange } from './pagination/pending-ranges.ts'
+import { allTime, type TimeRange } from './pagination/list-cursor.ts'
 
 /** The settings of a project that say so. */
 export type RangeSettings = {

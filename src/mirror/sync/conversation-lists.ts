@@ -5,8 +5,8 @@
  */
 
 import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
+import { allTime } from '../core/pagination/list-cursor.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
-import { allTime } from '../core/pagination/pending-ranges.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { commitPage, commitWithoutRows, readPages, toGaps } from './pages.ts'
 import { rereadByIds } from './rows-by-id.ts'

@@ -3,14 +3,14 @@
 import { daySeconds, type EpochMs, type Ms } from '../../values/time.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import { streamRange } from '../core/mirrored-range.ts'
-import { decodeProfile, documentedPageSizes, type ListEndpoint } from '../core/pagination/paging-profile.ts'
 import {
   formatPendingRanges,
   isLessLeft,
   isReadToEnd,
   type PendingRanges,
   parsePendingRanges,
-} from '../core/pagination/pending-ranges.ts'
+} from '../core/pagination/list-cursor.ts'
+import { decodeProfile, documentedPageSizes, type ListEndpoint } from '../core/pagination/paging-profile.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { throwIfSliceOver } from './concurrency.ts'

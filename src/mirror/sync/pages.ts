@@ -8,6 +8,7 @@ import type { Json } from '../../values/json.ts'
 import { rfc3339 } from '../../values/time.ts'
 import type { ParsedRows } from '../core/item-fields.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
+import type { PendingRanges } from '../core/pagination/list-cursor.ts'
 import { findFutureDated } from '../core/pagination/page-evidence.ts'
 import {
   hasMoreIn,
@@ -19,7 +20,6 @@ import {
   toParameters,
   toScanPage,
 } from '../core/pagination/page-exchange.ts'
-import { readRanges } from '../core/pagination/pagination.ts'
 import {
   decodeProfile,
   emptyProfile,
@@ -33,7 +33,7 @@ import {
   toObservations,
   unknownValue,
 } from '../core/pagination/paging-profile.ts'
-import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
+import { readRanges } from '../core/pagination/read-ranges.ts'
 import type { MissedRange, PageRequest, Progress, RangesToRead } from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 

@@ -2,7 +2,7 @@
 import { hasStartDate, type StreamName } from '../../../schema/stream-specs.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { streamRange } from '../core/mirrored-range.ts'
-import { applyLookBack, isImplausibleCursor, type PendingRanges } from '../core/pagination/pending-ranges.ts'
+import { applyLookBack, isImplausibleCursor, type PendingRanges } from '../core/pagination/list-cursor.ts'
 import type { SyncRun } from './run.ts'
 
 /** The ranges of a stored cursor, extended backwards by the lookback window, because rows may appear late. */

@@ -12,7 +12,7 @@ import {
   targetKinds,
 } from '../../../schema/operation-specs.ts'
 import { contentField, flagSchema, type PayloadField, singleLineText } from './field-kinds.ts'
-import { type FieldValues, isFlag } from './target-fields.ts'
+import { type FieldValues, isFlag } from './field-values.ts'
 
 /** What a person calls what a write-back does: in a column, of one and of several. */
 export const reviewActions = {

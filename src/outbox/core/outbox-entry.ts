@@ -2,9 +2,9 @@
 
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs } from '../../values/time.ts'
+import type { FieldValues, ShownFields } from './field-values.ts'
 import { type Operation, operationTypes } from './operations.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
-import type { FieldValues, ShownFields } from './target-fields.ts'
 import type { CommonValues } from './writeback-request.ts'
 
 /** A write-back as stored. Times are RFC 3339. */

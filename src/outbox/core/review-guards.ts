@@ -3,9 +3,9 @@
  * changed the same field. The same rules as in src/outbox/handlers, without a request. Pure.
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import { type FieldValues, fieldNames } from './field-values.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
-import { type FieldValues, fieldNames } from './target-fields.ts'
 import { effectOf, marksHandled, type WritebackRequest } from './writeback-request.ts'
 
 /** The values set by our corrections of the target that succeeded. */

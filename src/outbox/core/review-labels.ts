@@ -1,10 +1,10 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
 
+import { describeValue, fieldNames, isFlag } from './field-values.ts'
 import { reviewActions } from './operations.ts'
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
 import { type FieldChange, type ReviewOutcome, reviewReasons } from './review.ts'
 import type { CheckedReview, Deviation, ReviewGroup } from './review-summary.ts'
-import { describeValue, fieldNames, isFlag } from './target-fields.ts'
 import { effectOf } from './writeback-request.ts'
 
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {

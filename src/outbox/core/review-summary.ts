@@ -1,5 +1,6 @@
 /** Counts reviews by what they would do, with samples of each group. Pure: a reducer whose size the rows do not change. */
 
+import { toFieldValue } from './field-values.ts'
 import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { Evidence, NamedEntry } from './outbox-entry.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type WritebackReview,
 } from './review.ts'
 import type { WritebackStatus } from './state.ts'
-import { toFieldValue } from './target-fields.ts'
 
 export type ReviewGroup = {
   readonly outcome: ReviewOutcome

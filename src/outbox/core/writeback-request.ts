@@ -1,7 +1,7 @@
 /** A request for an operation before it is queued: its target and its payload, parsed and validated. Pure. */
 import { z } from 'zod'
 import { maxLengths } from '../../../schema/operation-specs.ts'
-import type { requestColumns } from '../../../schema/outbox-tables.ts'
+import type { commonColumns } from '../../../schema/outbox-tables.ts'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import {
   expectSchema,
@@ -13,9 +13,9 @@ import {
   singleLineText,
   timeSchema,
 } from './field-kinds.ts'
+import type { FieldValues } from './field-values.ts'
 import { type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
 import { mistakeText, type RequestMistake, toMistake } from './request-mistake.ts'
-import type { FieldValues } from './target-fields.ts'
 
 /** What every write-back may have besides its operation, target and payload. */
 export type CommonValues = {
@@ -51,7 +51,7 @@ export const commonFields = {
     help: 'do not send it after this time, for example 2026-01-31T18:00:00Z',
   },
 } as const satisfies {
-  readonly [C in keyof typeof requestColumns]: RequestField &
+  readonly [C in keyof typeof commonColumns]: RequestField &
     Pick<PayloadField, 'value' | 'help'> & { readonly property: keyof CommonValues }
 }
 

@@ -14,7 +14,7 @@ import {
   requestFields,
   toColumnKey,
   visitorColumns,
-} from './csv-columns.ts'
+} from './csv-cells.ts'
 import { columnOfWord } from './header-words.ts'
 import { isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'

@@ -5,7 +5,7 @@ import { asJsonObject, tryParseJson } from '../../values/json.ts'
 import { idSchema } from '../core/field-kinds.ts'
 import { mistakeText, type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import { foreignFieldMistake, parseRequest, type RequestParseResult } from '../core/writeback-request.ts'
-import { columnLetter } from './csv-columns.ts'
+import { columnLetter } from './csv-cells.ts'
 import { type CsvRecord, readRecords } from './csv-records.ts'
 import {
   type CsvHeader,

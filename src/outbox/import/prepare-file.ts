@@ -1,7 +1,7 @@
 /** What an import needs besides the file: what its columns mean, and whose conversations its addresses and names are. */
 import { toMistake } from '../core/request-mistake.ts'
 import type { Outbox } from '../sql/outbox.ts'
-import { toColumnKey, visitorColumns } from './csv-columns.ts'
+import { toColumnKey, visitorColumns } from './csv-cells.ts'
 import { readRecords } from './csv-records.ts'
 import { readColumns } from './csv-values.ts'
 import { formOf, type ImportFile, readImportLines } from './import-file.ts'

@@ -5,7 +5,7 @@
 import { byteOrderMark, toCsvLine } from '../../export/writers/csv-writer.ts'
 import { idSchema } from '../core/field-kinds.ts'
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
-import { shownColumns, toCsvCell, visitorColumns } from './csv-columns.ts'
+import { shownColumns, toCsvCell, visitorColumns } from './csv-cells.ts'
 
 /** What a person fills in, and what each does: in the template, and where a person says what a column is. */
 export const sheetColumns = {

@@ -13,6 +13,7 @@ import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { showInvisible } from '../../values/invisible.ts'
+import { describeValue } from '../core/field-values.ts'
 import { reviewActions } from '../core/operations.ts'
 import { reviewOutcomes, type WritebackReview } from '../core/review.ts'
 import {
@@ -23,7 +24,6 @@ import {
   outcomeLabels,
 } from '../core/review-labels.ts'
 import type { CheckedReview, ReviewGroup, ReviewSummary } from '../core/review-summary.ts'
-import { describeValue } from '../core/target-fields.ts'
 import { createUnnamedFile, readFromStart } from '../import/import-buffer.ts'
 
 /** A place for a review, which shows its counts first. */

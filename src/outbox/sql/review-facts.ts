@@ -5,6 +5,7 @@ import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { toFieldValues } from '../core/field-values.ts'
 import { isCorrection, operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
 import {
@@ -16,7 +17,6 @@ import {
   visitorNameOf,
 } from '../core/review.ts'
 import { type GuardFacts, noOwnEdits, type ShownReply, wholeSecondsSlack } from '../core/review-guards.ts'
-import { toFieldValues } from '../core/target-fields.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
 import { decodeShown, shownSql, textOrNull } from './row.ts'

@@ -6,11 +6,11 @@ import { inList } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
+import { fieldNames } from '../core/field-values.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import { type ReviewReason, type RowAhead, reviewOutcomes, reviewReasons } from '../core/review.ts'
 import type { CheckedRow, ReadCheck, StoredCheck } from '../core/review-summary.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
-import { fieldNames } from '../core/target-fields.ts'
 import { parseRequest } from '../core/writeback-request.ts'
 import {
   decodeEvidence,

@@ -1,10 +1,10 @@
 /** The tables about a period: the numbers of the report and of the views, and the conversations behind each. */
 import { expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
-import { readAgentNames, readPeriodTable } from '../../../src/analytics/sql/period-tables.ts'
+import { readAgentNames, readPeriodTable } from '../../../src/analytics/sql/read-period-table.ts'
 import { readReportData } from '../../../src/analytics/sql/report-data.ts'
+import { type PeriodTableName, periodTables } from '../../../src/analytics/views/period-pages.ts'
 import type { PeriodTable } from '../../../src/analytics/views/period-table.ts'
-import { type PeriodTableName, periodTables } from '../../../src/analytics/views/period-tables.ts'
 import { readCountedConversations } from '../../../src/console/sql/counted-conversations.ts'
 import { databases } from '../../support/databases.ts'
 import { openViewsWarehouse } from './view-fixtures.ts'

@@ -1,8 +1,8 @@
 /** What the pages for those who look after the mirror read, on each database. */
 
 import { describe, expect, test } from 'vitest'
-import { readPeriodTable } from '../../../src/analytics/sql/period-tables.ts'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
+import { readPeriodTable } from '../../../src/analytics/sql/read-period-table.ts'
 import { defaultProject } from '../../../src/config/config.ts'
 import { readOverview } from '../../../src/console/sql/overview.ts'
 import { listRuns, readRun } from '../../../src/console/sql/runs.ts'

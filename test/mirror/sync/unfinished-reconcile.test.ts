@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/mirror.ts'
-import { formatPendingRanges } from '../../../src/mirror/core/pagination/pending-ranges.ts'
+import { formatPendingRanges } from '../../../src/mirror/core/pagination/list-cursor.ts'
 import { daySeconds } from '../../../src/values/time.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'

@@ -11,7 +11,7 @@ import {
   requestColumns,
   toCsvCell,
   toCsvRow,
-} from '../../../src/outbox/import/csv-columns.ts'
+} from '../../../src/outbox/import/csv-cells.ts'
 import { readRecords } from '../../../src/outbox/import/csv-records.ts'
 import { csvSeparators, detectFileForm } from '../../../src/outbox/import/file-form.ts'
 import { readTextLines } from '../../../src/outbox/import/line-reader.ts'

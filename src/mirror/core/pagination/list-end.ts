@@ -1,9 +1,9 @@
 /** What a page shows only beside another one: from which end of the list it was taken, and whether `hasMore` is exact. */
 import type { EpochSeconds } from '../../../values/time.ts'
+import { farFuture, mayWork, type TimeRange } from './list-cursor.ts'
 import { edgeSecond, isCut, isOutside, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import type { Move } from './paging-profile.ts'
-import { farFuture, mayWork, type TimeRange } from './pending-ranges.ts'
 import { observe, orderOf, type Reading, type Requests, request } from './reading-state.ts'
 import {
   countSteps,

@@ -1,10 +1,10 @@
 /** Moves past a second with more rows than a page: reads its parts, reports what they do not show, and goes on behind it. */
 
 import type { EpochSeconds } from '../../../values/time.ts'
+import type { TimeRange } from './list-cursor.ts'
 import { edgeSecond, isCut, isOutside, rangeBeyondEdge, restAfterPage, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { boundOf, pageSizesOf } from './paging-profile.ts'
-import type { TimeRange } from './pending-ranges.ts'
 import {
   addGap,
   finishRange,

@@ -1,5 +1,6 @@
 /** The state of a reading: what is pending, which is committed with each page, and what only saves requests. */
 import type { EpochSeconds } from '../../../values/time.ts'
+import type { PendingRanges, TimeRange } from './list-cursor.ts'
 import { conservativeOrder, isCut, isOutside, learnFromPage, showsNewRows } from './page-evidence.ts'
 import type { PageQuery, RefusedParameter, ScanPage } from './page-exchange.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type PagingProfile,
   type Support,
 } from './paging-profile.ts'
-import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 import {
   completeTo,
   inferOrder,

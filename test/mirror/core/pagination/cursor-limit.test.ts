@@ -1,6 +1,6 @@
 /** Cursors and clocks, and pages of any size. */
 import { expect, test } from 'vitest'
-import { allTime, applyLookBack, type PendingRanges } from '../../../../src/mirror/core/pagination/pending-ranges.ts'
+import { allTime, applyLookBack, type PendingRanges } from '../../../../src/mirror/core/pagination/list-cursor.ts'
 import { readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
 import { toCursorLimit } from '../../../../src/values/cursor-limit.ts'

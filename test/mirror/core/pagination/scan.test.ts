@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { allTime, type PendingRanges, type TimeRange } from '../../../../src/mirror/core/pagination/list-cursor.ts'
 import {
   emptyProfile,
   type ListEndpoint,
   type PagingProfile,
   resetUnsupported,
 } from '../../../../src/mirror/core/pagination/paging-profile.ts'
-import { allTime, type PendingRanges, type TimeRange } from '../../../../src/mirror/core/pagination/pending-ranges.ts'
 import { gapReasons } from '../../../../src/mirror/core/pagination/reading-state.ts'
 import { type PageBatch, readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'

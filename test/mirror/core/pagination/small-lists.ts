@@ -1,14 +1,14 @@
 /** Lists of a few rows in pages of two, with every paging behaviour that the documentation leaves open, without I/O. */
 
-import type { ScanPage } from '../../../../src/mirror/core/pagination/page-exchange.ts'
-import { readRanges } from '../../../../src/mirror/core/pagination/pagination.ts'
-import type { ListEndpoint, PagingProfile } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import {
   allTime,
   formatPendingRanges,
   type PendingRanges,
   parsePendingRanges,
-} from '../../../../src/mirror/core/pagination/pending-ranges.ts'
+} from '../../../../src/mirror/core/pagination/list-cursor.ts'
+import type { ScanPage } from '../../../../src/mirror/core/pagination/page-exchange.ts'
+import type { ListEndpoint, PagingProfile } from '../../../../src/mirror/core/pagination/paging-profile.ts'
+import { readRanges } from '../../../../src/mirror/core/pagination/read-ranges.ts'
 import type { MissedRange, PageReply, PageRequest } from '../../../../src/mirror/core/pagination/reading-state.ts'
 import type { RowTimes } from '../../../../src/mirror/core/pagination/sort-order.ts'
 

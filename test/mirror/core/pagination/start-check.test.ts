@@ -1,12 +1,12 @@
 /** The rows alone show from which end of a list its pages come, whatever the clocks and whatever is added meanwhile. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { allTime, type PendingRanges } from '../../../../src/mirror/core/pagination/list-cursor.ts'
 import {
   type ListEndpoint,
   type PagingProfile,
   resetUnsupported,
 } from '../../../../src/mirror/core/pagination/paging-profile.ts'
-import { allTime, type PendingRanges } from '../../../../src/mirror/core/pagination/pending-ranges.ts'
 import { readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
 import { type Item, type ListBehaviour, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'

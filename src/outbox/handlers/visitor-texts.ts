@@ -1,8 +1,8 @@
 /** Corrects texts of a visitor. Leaves the operation's other fields unchanged, and gives way to someone else's newer edit. */
 import { asJsonObject, type Json } from '../../values/json.ts'
+import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/field-values.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
 import { findForeignEdit, isSameValue } from '../core/review-guards.ts'
-import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/target-fields.ts'
 import { effectOf } from '../core/writeback-request.ts'
 import { findVisitorViolation } from './conversation-snapshot.ts'
 import { type CreateHandler, readTarget, type Task } from './operation-handler.ts'

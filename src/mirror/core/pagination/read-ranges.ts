@@ -7,6 +7,7 @@
  * not proven stays pending, and is committed as such, so a reading may end after any response.
  */
 
+import { boundsOf, movesFor, type TimeRange } from './list-cursor.ts'
 import { findEnd, hidesTimelessRows, joinsEdge, type PageWay, testHasMore } from './list-end.ts'
 import {
   conservativeOrder,
@@ -22,7 +23,6 @@ import {
 import type { RefusedParameter, ScanPage } from './page-exchange.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import { passCollision } from './pass-collision.ts'
-import { boundsOf, movesFor, type TimeRange } from './pending-ranges.ts'
 import {
   addGap,
   awaitProof,
