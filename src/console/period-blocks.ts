@@ -2,7 +2,7 @@
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import { addressOf, type Choice, choices } from './blocks.ts'
 import { keepPeriod, lastDays, type Period, periodDays } from './core/period.ts'
-import type { ProjectFrame } from './layout.ts'
+import type { ProjectFrame } from './frame.ts'
 import { todayOf } from './text.ts'
 
 type PeriodForm = {

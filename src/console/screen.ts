@@ -4,7 +4,7 @@ import type { Role } from '../config/people.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import type { Values } from './decisions.ts'
-import type { Page, ProjectFrame } from './layout.ts'
+import type { Page, ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import type { ConsoleReads } from './reads.ts'
 

@@ -2,13 +2,8 @@
 import { nearestNames } from '../values/nearest-names.ts'
 import { UserError } from '../values/user-error.ts'
 import type { BatchDecisionReport, BatchSummary, SelectionMismatch } from './core/batches.ts'
-import {
-  type BatchDecision,
-  type DecisionTerms,
-  decisionOf,
-  type OutboxDecision,
-  type OutboxFilter,
-} from './core/decisions.ts'
+import type { DecisionTerms, OutboxFilter } from './core/decision-terms.ts'
+import { type BatchDecision, decisionOf, type OutboxDecision } from './core/decisions.ts'
 import type { OutboxEntry } from './core/outbox-entry.ts'
 import type { DecisionReport } from './core/reports.ts'
 import { nextState, presentStatuses, type StatusCounts, toStoredState, type WritebackStatus } from './core/state.ts'

@@ -19,21 +19,19 @@ export {
   type SelectionDigest,
   type SelectionMismatch,
 } from './core/batches.ts'
+export type { SendingFacts } from './core/decision-record.ts'
+export type { DecisionTerms, NewAuditEvent, OutboxFilter } from './core/decision-terms.ts'
 export {
   type BatchDecision,
   changedStatuses,
   type DecisionName,
-  type DecisionTerms,
   decisionNames,
   decisionOf,
   decisions,
   isAboutProject,
   isDecision,
-  type NewAuditEvent,
   type OutboxDecision,
-  type OutboxFilter,
   type ProjectDecision,
-  type SendingFacts,
 } from './core/decisions.ts'
 export { type Operation, operations, operationsInHelp, operationTypes, reviewActions } from './core/operations.ts'
 export {

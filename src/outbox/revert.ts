@@ -3,7 +3,7 @@
 import { inChunks } from '../values/chunks.ts'
 import { UserError } from '../values/user-error.ts'
 import type { BatchSummary, NotReverted, RevertReport } from './core/batches.ts'
-import type { DecisionTerms } from './core/decisions.ts'
+import type { DecisionTerms } from './core/decision-terms.ts'
 import { revertLane } from './core/revert.ts'
 import { visitorNameOf } from './core/review.ts'
 import type { WritebackRequest } from './core/writeback-request.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { buildWeek } from '../../src/analytics/analytics.ts'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
-import type { ProjectFrame } from '../../src/console/layout.ts'
+import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
 import { weekSection } from '../../src/console/pages/week.ts'

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { listWithWritebacks } from '../../src/maintenance/sql/projects.ts'
-import type { DecisionTerms, OutboxFilter } from '../../src/outbox/core/decisions.ts'
+import type { DecisionTerms, OutboxFilter } from '../../src/outbox/core/decision-terms.ts'
 import { executeDecision } from '../../src/outbox/decide.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'

@@ -1,9 +1,9 @@
 /** Which decisions the person who looks at a page may make, about a batch or a write-back as it is now. Pure. */
 
 import { hasRole, type Role, type Viewer } from '../../config/people.ts'
-import { changedStatuses, decisionNames, decisions, type SendingFacts } from '../../outbox/core/decisions.ts'
+import { changedStatuses, decisionNames, decisions } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
-import type { BatchReport, DecisionName, NamedEntry, WritebackStatus } from '../../outbox/outbox.ts'
+import type { BatchReport, DecisionName, NamedEntry, SendingFacts, WritebackStatus } from '../../outbox/outbox.ts'
 
 /** `createdBy`: of all of them; null = not known, or several people. `isByIds`: not a whole batch. */
 export type DecisionSubject = {

@@ -15,7 +15,7 @@ import {
   timeWithSeconds,
 } from '../batch-state.ts'
 import { addressOf, choices, linkTo, live, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../layout.ts'
+import type { Page, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText, shortened } from '../text.ts'

@@ -9,7 +9,7 @@ import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../layout.ts'
+import type { Page, ProjectFrame } from '../frame.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   type ConversationData,

@@ -6,7 +6,7 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { linkTo, section, table } from '../blocks.ts'
 import type { MadeDecision } from '../decisions.ts'
-import type { Page, ProjectFrame } from '../layout.ts'
+import type { Page, ProjectFrame } from '../frame.ts'
 import { foreignText, timeOf } from '../text.ts'
 import { countsText, statusWords, stepText } from '../writeback-blocks.ts'
 

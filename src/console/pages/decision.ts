@@ -14,7 +14,7 @@ import { addressOf, choices, linkTo, older, section, sentences, table } from '..
 import { checkKey } from '../checks.ts'
 import { offeredForSending } from '../core/permissions.ts'
 import { confirmAddress, type DecisionTarget, filterOf, readSelection, type Selection, targetOf } from '../decisions.ts'
-import type { Page, ProjectFrame } from '../layout.ts'
+import type { Page, ProjectFrame } from '../frame.ts'
 import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'

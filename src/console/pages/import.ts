@@ -8,7 +8,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../layout.ts'
+import type { Page, ProjectFrame } from '../frame.ts'
 import { foreignText, shortened } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 

@@ -3,7 +3,7 @@ import type { Change, Week, WeekNumbers } from '../../analytics/analytics.ts'
 import { formatChange, formatValue } from '../../analytics/report/change.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, section } from '../blocks.ts'
-import type { ProjectFrame } from '../layout.ts'
+import type { ProjectFrame } from '../frame.ts'
 import type { WeekData } from '../reads.ts'
 
 /** At this moment, not at the end of a day. */

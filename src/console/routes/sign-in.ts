@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyText } from '../../http/auth.ts'
 import { html, nothing } from '../../values/html.ts'
-import type { Page } from '../layout.ts'
+import type { Page } from '../frame.ts'
 import { cookieName } from './admit.ts'
 import { sessionMs } from './session.ts'
 import { type Site, valuesOf } from './site.ts'

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { newId } from '../../warehouse/new-id.ts'
-import type { AuditEvent, NewAuditEvent } from '../core/decisions.ts'
+import type { AuditEvent, NewAuditEvent } from '../core/decision-terms.ts'
 
 export type AuditLog = ReturnType<typeof createAuditLog>
 

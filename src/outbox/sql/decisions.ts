@@ -8,13 +8,8 @@ import { encodeText } from '../../warehouse/escape.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { SelectionDigest } from '../core/batches.ts'
-import {
-  type BatchDecision,
-  type DecisionTerms,
-  decisionOf,
-  type OutboxDecision,
-  type OutboxFilter,
-} from '../core/decisions.ts'
+import type { DecisionTerms, OutboxFilter } from '../core/decision-terms.ts'
+import { type BatchDecision, decisionOf, type OutboxDecision } from '../core/decisions.ts'
 import { nextState, toStoredState, type WritebackState, type WritebackStatus, writebackStates } from '../core/state.ts'
 import { appendEvent } from './audit-log.ts'
 import {

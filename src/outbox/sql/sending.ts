@@ -2,7 +2,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
-import type { DecisionTerms, ProjectDecision } from '../core/decisions.ts'
+import type { DecisionTerms } from '../core/decision-terms.ts'
+import type { ProjectDecision } from '../core/decisions.ts'
 import { appendEvent } from './audit-log.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
 
