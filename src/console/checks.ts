@@ -21,8 +21,12 @@ export function createChecks() {
   return {
     /** Null: none was started by this process. */
     find: (key: string): Check | null => checks.get(key) ?? null,
-    /** Throws UserError if it is being checked already. */
-    start: (key: string, work: (signal: AbortSignal, onProgress: (rows: number) => void) => Promise<unknown>): void => {
+    /** Throws UserError if it is being checked already. `onBug`: gets what is no UserError, which the page does not show. */
+    start: (
+      key: string,
+      work: (signal: AbortSignal, onProgress: (rows: number) => void) => Promise<unknown>,
+      onBug: (error: unknown) => void,
+    ): void => {
       if (checks.get(key)?.isRunning === true)
         throw new UserError({
           ...{ what: 'nothing was changed', why: 'it is being checked already', next: 'its page says how far it is' },
@@ -36,8 +40,10 @@ export function createChecks() {
       update({})
       const check = work(stop.signal, (rows) => update({ rows })).then(
         () => update({ isRunning: false }),
-        (error: unknown) =>
-          update({ isRunning: false, failed: error instanceof UserError ? error.message : 'see the log' }),
+        (error: unknown) => {
+          if (!(error instanceof UserError)) onBug(error)
+          update({ isRunning: false, failed: error instanceof UserError ? error.message : 'see the log' })
+        },
       )
       running.add(check)
       void check.finally(() => running.delete(check))

@@ -20,6 +20,7 @@ import type {
 } from '../outbox/outbox.ts'
 import { withOutboxSnapshot } from '../outbox/sql/outbox.ts'
 import { decodeSegment, escapeName, withQuery } from '../values/address.ts'
+import { errorText } from '../values/system-error-text.ts'
 import { addressOf } from './blocks.ts'
 import { type Checks, checkKey } from './checks.ts'
 import type { ConsoleProject } from './project.ts'
@@ -166,10 +167,13 @@ type Checking = {
 }
 
 function startCheck({ config, checks, settings, log }: Checking, batch: string): void {
-  checks.start(checkKey(settings, batch), (signal, onProgress) => {
+  const work: Parameters<Checks['start']>[1] = (signal, onProgress) => {
     const check = { limit: rowsChecked, signal, onProgress, onBudget: () => {}, log }
     return reviewQueuedBatch(config, settings, batch, { now: Date.now(), onReviews: null, check })
-  })
+  }
+  const onBug = (error: unknown) =>
+    log.error({ event: 'console.failed', route: '/console/p/:project/decide', why: errorText(error) })
+  checks.start(checkKey(settings, batch), work, onBug)
 }
 
 /** What is being sent changes from second to second; to cancel less of it than was shown does no harm. */

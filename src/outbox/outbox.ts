@@ -53,7 +53,7 @@ export type {
   SendEstimate,
   ShowWritebackReport,
 } from './core/reports.ts'
-export { formatRows, type ImportOverride, type MistakeKind, mistakeText } from './core/request-mistake.ts'
+export { formatRows, type ImportOverride, type MistakeKind, mistakeText, toMistake } from './core/request-mistake.ts'
 export { type ReviewOutcome, reviewOutcomes } from './core/review.ts'
 export {
   describeChange,
@@ -94,6 +94,7 @@ export { prepareFile, readHead } from './import/prepare-file.ts'
 export {
   columnMeanings,
   isMeaning,
+  type SheetOptions,
   type SheetRow,
   sheetColumns,
   sheetHeader,

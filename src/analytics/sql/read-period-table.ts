@@ -67,7 +67,7 @@ export function conversationsOf(project: ProjectId, { table: name, column, key, 
   const { id, facts, counted }: PeriodTable = periodTables[name]
   if (typeof id === 'object') throw new Error(`${name} counts no conversations`)
   const condition = column === null ? null : (counted[column] ?? null)
-  const ofKey = Object.entries(key).map(([of, value]) => `${of} = ${quote(value)}`)
+  const ofKey = Object.entries(key).map(([of, value]) => `cast(${of} as text) = ${quote(value)}`)
   const conditions = [...ofKey, ...(condition === null ? [] : [condition])]
   const chosen = conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`
   return `c.${id} in (select ${id} from (${facts(quoted(project, filter))}) facts${chosen})`

@@ -10,6 +10,7 @@ import type { MistakeKind, NamedEntry } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ProjectName } from '../../values/project.ts'
+import { parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
@@ -72,9 +73,11 @@ function readForm(values: Values): PostedDraft | null {
 }
 
 /** As an import has them. */
-function rowsOf(draft: PostedDraft, { id, visitorId }: ConversationData): readonly object[] {
+function rowsOf(draft: PostedDraft, { id, visitorId, createdAt }: ConversationData): readonly object[] {
   const { key: ref, kind, content, sender, andHandled, expect } = draft
-  const to = { conversation_id: id, expect }
+  const begun = parseTime(createdAt)
+  // Who saw no message expects none, not even one of the second in which the conversation began.
+  const to = { conversation_id: id, expect: expect ?? (begun === undefined ? null : rfc3339(begun - 1)) }
   const flag = { ...to, operation: 'handled', handled: kind !== 'reopen', ref: `${ref} handled` }
   if (kind === 'note') return [{ operation: 'note', visitor_id: visitorId, content, expect, ref }]
   if (kind !== 'reply') return [flag]
@@ -87,7 +90,7 @@ function findProblem(draft: PostedDraft, { messages }: ConversationData, queued:
   // This form was sent before, so what it did is what it does.
   if (queued.some(({ ref }) => ref?.startsWith(draft.key))) return null
   const seen = Number(draft.expect ?? 0)
-  if (messages.some(({ role, id }) => role === 'visitor' && Number(id) > seen))
+  if (messages.some(({ role, id, isDeleted }) => role === 'visitor' && !isDeleted && Number(id) > seen))
     return problemOf('The visitor has written since you opened this page. Read it, and add your draft again.')
   if (draft.kind === 'reply') return null
   const payload = draft.kind === 'note' ? { content: draft.content } : { handled: draft.kind === 'handled' }

@@ -8,9 +8,10 @@ import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { importWritebacks } from '../../app/import.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
+import { toMistake } from '../../outbox/core/request-mistake.ts'
 import { withImportFile } from '../../outbox/import/import-file.ts'
 import { readHead } from '../../outbox/import/prepare-file.ts'
-import { isMeaning } from '../../outbox/import/reply-sheet.ts'
+import { isMeaning, type SheetOptions } from '../../outbox/import/reply-sheet.ts'
 import type { ColumnMap, ImportOptions } from '../../outbox/outbox.ts'
 import { pluralize } from '../../values/format.ts'
 import { asJsonObject, tryParseJson } from '../../values/json.ts'
@@ -56,7 +57,8 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
       subject: count === 0 ? null : batch,
       detail: `${file.name}${known === 0 ? '' : ` · ${known} rows were queued before`}`,
     })
-    const options = { ...form, createdBy: viewer.name, audit, now: now() }
+    const findConversation = viewer.hidesMessages ? { findConversation: findsNobody } : {}
+    const options = { ...form, ...findConversation, createdBy: viewer.name, audit, now: now() }
     const result = await importDrafts(config, settingsOf(config, project), file, options).catch(toProblem)
     if ('problem' in result) return show(reply, 422, { ...form, ...result }, opened)
     const { report, mistakesFile, head } = result
@@ -119,21 +121,29 @@ function toProblem(error: unknown): { problem: string } {
   throw error
 }
 
+/** Of a person who may not read messages: that an address is found says that it is there, and shows whose it is. */
+const findsNobody = () => ({
+  mistake: toMistake('conversation_id', 'is needed: who may not read messages finds nobody by an address or a name'),
+})
+
 type ImportForm = ReturnType<typeof readForm>
-type DraftOptions = ImportForm & Pick<ImportOptions, 'createdBy' | 'audit' | 'now'>
+type DraftOptions = ImportForm &
+  Pick<ImportOptions, 'createdBy' | 'audit' | 'now'> &
+  Pick<SheetOptions, 'findConversation'>
 
 /** Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes as CSV; null = there are none. `head`: the columns of CSV. */
 async function importDrafts(
   config: Config,
   project: ProjectConfig,
   { name, bytes }: KeptFile,
-  { title, note, ignoreColumns, columns, senderName, ...options }: DraftOptions,
+  { title, note, ignoreColumns, columns, senderName, findConversation, ...options }: DraftOptions,
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'deskmirror-import-'))
   try {
     const mistakesPath = join(folder, 'mistakes.csv')
     const sender = senderName === '' ? {} : { senderName }
-    const parse = { columns, ...sender, ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}) }
+    const find = findConversation === undefined ? {} : { findConversation }
+    const parse = { columns, ...sender, ...find, ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}) }
     const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
     const common = { ...options, ...texts, ...asDrafts, mistakesPath }
     const source = () => ({ source: Readable.from([bytes]), name, parse })

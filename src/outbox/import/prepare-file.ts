@@ -30,7 +30,8 @@ export async function prepareFile(
     return { mistake: toMistake(null, 'is still to be found') }
   }
   const { isSheet, meant } = readColumns(head.cells, columns)
-  if (!isSheet || !visitorColumns.some((column) => meant.includes(column))) return file
+  const isSought = isSheet && visitorColumns.some((column) => meant.includes(column))
+  if (!isSought || file.parse.findConversation !== undefined) return file
   for await (const _ of readImportLines(file, { findConversation: note }));
   const matches = await outbox.findVisitorConversations([...sought.values()])
   const found = new Map([...sought.keys()].map((key, index) => [key, matches[index]]))

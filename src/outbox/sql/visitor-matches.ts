@@ -1,6 +1,6 @@
 /** Finds the conversation that a row of a sheet is for by the visitor's address or exact name. What is not certain is refused. */
 import { sql } from 'kysely'
-import { listParameter } from '../../warehouse/dialect.ts'
+import { inList } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { SoughtVisitor, VisitorMatch } from '../import/reply-sheet.ts'
@@ -38,16 +38,14 @@ export async function findVisitorConversations(
 async function listCandidates(context: ProjectDb, by: 'email' | 'name', values: readonly string[]) {
   if (values.length === 0) return new Map<string, Candidate[]>()
   const { db, kind, project } = context
-  const listed = listParameter(
-    kind,
-    [...new Set(values)].map((value) => encodeText(kind, value)),
-  )
+  const wanted = [...new Set(values)].map((value) => encodeText(kind, value))
   const key = by === 'email' ? sql`lower(v.email)` : sql`v.name`
+  // Joined, SQLite would go through all values for each visitor.
   const { rows } = await sql<Candidate>`
     select v.id as visitor, v.email, v.name, c.id as conversation, c.last_message_at as "lastAt", c.handled_at as "handledAt"
-    from ${listed} as listed join visitors as v on v.project_id = ${project} and ${key} = listed.value
-      left join conversations as c on c.project_id = ${project} and c.visitor_id = v.id and c.deleted_at is null
-    where v.deleted_at is null order by c.last_message_at desc, c.id`.execute(db)
+    from visitors as v left join conversations as c on c.project_id = ${project} and c.visitor_id = v.id and c.deleted_at is null
+    where v.project_id = ${project} and ${key} ${inList(kind, wanted)} and v.deleted_at is null
+    order by c.last_message_at desc, c.id`.execute(db)
   return Map.groupBy(rows.map(decode), (row) => (by === 'email' ? (row.email ?? '').toLowerCase() : (row.name ?? '')))
 }
 

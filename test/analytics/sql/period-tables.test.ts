@@ -101,6 +101,8 @@ for (const db of databases) {
       }
     }
     expect(compared).toBeGreaterThan(10)
+    const monday = { table: 'hours', agent: null, column: null, key: { weekday: 'Monday' } } as const
+    expect((await readCountedConversations(context, { ...monday, ...both }, 0)).total).toBe(0)
   })
 }
 

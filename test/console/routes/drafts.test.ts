@@ -171,6 +171,26 @@ describe('a draft', () => {
   })
 })
 
+test('a message of the visitor that was deleted keeps nobody from writing', async () => {
+  const id = newConversation()
+  await openMirror(console.warehouse, 'main').commit(commit('messages', [message(id, 3, { sender_type: 'visitor' })]))
+  await console.warehouse.query(`update messages set deleted_at = synced_at where conversation_id = '${id}' and id = 3`)
+  expect((await (await write(id, {})).send()).status).toBe(303)
+  expect((await draftsOf(id)).map(([, , seen]) => seen)).toEqual(['1'])
+})
+
+test('a reply to a conversation without messages is not sent if the visitor has written', async () => {
+  const id = idOf(900)
+  const main = openMirror(console.warehouse, 'main')
+  await main.commit(commit('conversations', [conversation(id, { visitor_id: ada })]))
+  expect((await (await write(id, {}, 'ann')).send()).status).toBe(303)
+  await main.commit(commit('messages', [message(id, 1, { sender_type: 'visitor' })]))
+  const [{ batchId } = { batchId: '' }] = await outbox().list({ target: id }, 1)
+  const { headers } = await open(id, 'ann')
+  const { text } = await console.ask(`/console/p/main/batches/${batchId}?would=stands_against`, { headers })
+  expect(text).toMatch(/a visitor wrote/)
+})
+
 describe('the form', () => {
   const post = { kind: 'reply', key: crypto.randomUUID(), content: 'Words.', sender: 'Vera' }
   const hal = person('hal', 'operator', true)

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
-import { useConsole } from './console-server.ts'
+import { person, startConsole, useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
 const console = useConsole(fillTargets)
@@ -117,6 +117,14 @@ describe('a sheet of replies', () => {
     expect(text).toContain('several conversations could be meant')
     expect(text).not.toContain('conversation_id: is missing')
     expect(text).toMatch(/00000000-0000-4000-8000-\d{12} Zoë, open, last /)
+  })
+
+  test('finds nobody by an address for a person who may not read messages', async () => {
+    const people = [person('olga', 'operator', true)]
+    const all = await startConsole(fillTargets, { access: { people: () => people, httpToken: null } })
+    const { status, text } = await importFile(all, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', { senderName: 'Ann' })
+    expect([status, text.includes('finds nobody by an address or a name')]).toEqual([422, true])
+    expect(text).not.toContain('several conversations could be meant')
   })
 
   test('is downloaded from a list of conversations, and imported as it is', async () => {
