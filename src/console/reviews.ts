@@ -67,9 +67,9 @@ async function readReview(reviewed: Reviewed, batch: string, signal: AbortSignal
 
 /** `differs`: what the service showed instead. */
 function toReviewedRow(row: CheckedReview) {
-  const { position, place, id, action, outcome, visitorName, lastWords, check } = row
+  const { position, place, id, action, outcome, target, visitorName, lastWords, check } = row
   return {
-    ...{ position, place, id: id ?? '', action, outcome, visitorName },
+    ...{ position, place, id: id ?? '', action, outcome, target, visitorName },
     lastWords: lastWords?.text ?? null,
     effect: `${row.why ?? row.changes.map(describeChange).join(', ')}${describeOrder(row)}`,
     differs: check?.differs === true ? describeDifference(row) : null,

@@ -128,15 +128,19 @@ ${isUnsigned ? html`<p>Who signs the replies of a sheet that name no sender can 
 ${section('What is wrong', html`${kindTable(kinds)}${download}`)}`
 }
 
-/** What of a file without mistakes was not queued, because its rows were queued before. */
+/** Of a file without mistakes: what was not queued, as it was queued before, and what was concluded. */
 export function importedPage({ batch, queued, known, differing, notices }: QueuedImport, frame: ProjectFrame): Page {
-  const [rows, were] = [pluralize(known, 'write-back'), known === 1 ? 'was' : 'were']
+  const before = `${pluralize(known, 'write-back')} of the file ${known === 1 ? 'was' : 'were'} queued before, by the same ref.`
   const to = batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch)
-  const content = html`<p><b>${formatCount(queued)} queued as drafts.</b> ${rows} of the file ${were} queued before, by the same ref.</p>
+  const content = html`<p><b>${formatCount(queued)} queued as drafts.</b>${known === 0 ? nothing : ` ${before}`}</p>
 ${differing === 0 ? nothing : html`<p class="problem">What differs from what was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`}
 ${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notices, 'Rows to look at, the most frequent first'))}
 <p><a class="button" href="${to}">Show it</a></p>`
-  return { title: queued === 0 ? 'Nothing was queued' : 'Queued in part', section: 'Write-backs', content }
+  return {
+    title: queued === 0 ? 'Nothing was queued' : known === 0 ? 'Queued as drafts' : 'Queued in part',
+    section: 'Write-backs',
+    content,
+  }
 }
 
 function kindTable(kinds: readonly MistakeKind[], caption = 'Kinds of mistakes, the most frequent first'): Html {

@@ -161,7 +161,7 @@ function rowCells(
 ): Cell[] {
   return [
     linkTo(frame, 'writebacks', row.id, String(position)),
-    html`${foreignText(row.visitorName)}${quoted(lastWords)}`,
+    html`${foreignText(row.visitorName ?? row.target)}${quoted(lastWords)}`,
     html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}`,
     effectText({ outcome, effect, differs }),
   ]

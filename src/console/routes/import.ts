@@ -63,8 +63,10 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
     if ('problem' in result) return show(reply, 422, { ...form, ...result }, opened)
     const { report, mistakesFile, head } = result
     if ('known' in report) {
-      const { batch, known, differing, emptyRows } = report
-      if (known > 0 && (batch === null || differing > 0)) return site.send(reply, importedPage(report, frame), project)
+      const { batch, known, notices, emptyRows } = report
+      // What the person has let through, they know.
+      const isToBeSeen = notices.some(({ override }) => override === null) || (known > 0 && batch === null)
+      if (isToBeSeen) return site.send(reply, importedPage(report, frame), project)
       if (batch === null && emptyRows > 0)
         return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
       return reply.redirect(batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch), 303)

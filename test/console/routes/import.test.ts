@@ -1,8 +1,10 @@
 /** Importing a file in the browser, over HTTP. */
 
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/mirror.ts'
 import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
+import { commit, conversation, visitor } from '../../warehouse/row-fixtures.ts'
 import { person, startConsole, useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
@@ -125,6 +127,21 @@ describe('a sheet of replies', () => {
     const { status, text } = await importFile(all, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', { senderName: 'Ann' })
     expect([status, text.includes('finds nobody by an address or a name')]).toEqual([422, true])
     expect(text).not.toContain('several conversations could be meant')
+  })
+
+  test('that names an address of one conversation shows what it has found', async () => {
+    const main = openMirror(console.warehouse, 'main')
+    await main.commit(commit('visitors', [visitor('v9', {}, { name: null, email: 'eva@example.org' })]))
+    const id = '00000000-0000-4000-8000-000000000999'
+    await main.commit(commit('conversations', [conversation(id, { visitor_id: 'v9' })]))
+    const { status, text } = await importFile(console, 'eva.csv', 'E-Mail,Antwort\neva@example.org,Hallo\n', {
+      senderName: 'Ann',
+    })
+    expect([status, text]).toEqual([200, expect.stringMatching(/1 queued as drafts\.<\/b><\/p>/)])
+    expect(text).toMatch(new RegExp(`found by the visitor[\\s\\S]*eva@example\\.org → ${id} eva@example\\.org, open`))
+    const [, address = ''] = /href="([^"]*batches\/eva-[^"]*)"/.exec(text) ?? []
+    const batch = await console.ask(address, { headers: { cookie: await console.signIn('ann') } })
+    expect(batch.text).toContain(`<bdi>${id}</bdi>`)
   })
 
   test('is downloaded from a list of conversations, and imported as it is', async () => {
