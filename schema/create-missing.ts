@@ -49,7 +49,7 @@ async function readTables(run: Run, kind: DatabaseKind): Promise<ReadonlyMap<unk
   const columns = await run(
     kind === 'sqlite'
       ? `select m.name as "table", c.name as "column" from sqlite_master m join pragma_table_info(m.name) c
-          where m.type = 'table'`
+          where m.type = 'table' and m.sql not like 'create virtual %'`
       : `select relname as "table", attname as "column" from pg_class
           join pg_namespace on pg_namespace.oid = relnamespace and nspname = current_schema()
           join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped where relkind = 'r'`,

@@ -151,6 +151,10 @@ test('what people made beside the tables is no fault: a virtual table whose modu
   file.close()
   await (await openWarehouse(database.url, { access: 'read' })).close()
   await (await openWarehouse(database.url)).close()
+  await query(database, 'delete from sync_schema where name = (select max(name) from sync_schema)')
+  const migrated = await openWarehouse(database.url)
+  expect(migrated.migration?.applied).toHaveLength(1)
+  await migrated.close()
 })
 
 test('a schema may have any name, also before anything is in it', async () => {
