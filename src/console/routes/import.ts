@@ -67,9 +67,8 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
       // What the person has let through, they know.
       const isToBeSeen = notices.some(({ override }) => override === null) || (known > 0 && batch === null)
       if (isToBeSeen) return site.send(reply, importedPage(report, frame), project)
-      if (batch === null && emptyRows > 0)
-        return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
-      return reply.redirect(batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch), 303)
+      if (batch === null) return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
+      return reply.redirect(addressOf(frame, 'batches', batch), 303)
     }
     const key = mistakesFile && kept.add(viewer.name, { name: 'mistakes.csv', bytes: mistakesFile })
     const isUnnamed = report.outcome === 'mistaken' && report.rows === 0 && head.length > 0
@@ -108,6 +107,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
 }
 
 function nothingWritten(rows: number): string {
+  if (rows === 0) return 'the file has no rows'
   return `no row has a reply or a flag; ${pluralize(rows, 'row')} ${rows === 1 ? 'is' : 'are'} empty`
 }
 

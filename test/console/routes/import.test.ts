@@ -81,6 +81,8 @@ describe('a sheet of replies', () => {
   test('without a reply queues nothing and says so', async () => {
     const { text } = await importFile(console, 'empty.csv', `conversation_id,content\n${targets[32]},\n`)
     expect(text).toContain('no row has a reply or a flag; 1 row is empty')
+    const nothing = await importFile(console, 'nothing.csv', 'conversation_id,content\n')
+    expect([nothing.status, nothing.text]).toEqual([422, expect.stringContaining('the file has no rows')])
   })
 
   test('that nobody signs says where that can be written', async () => {
