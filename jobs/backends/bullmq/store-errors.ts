@@ -14,6 +14,8 @@ const connectionErrorText =
 /** Only these are worth a retry: the store is unreachable, or not ready yet. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isConnectionError)
+  // A mistake of a program, whose code begins like that of a system: ERR_INVALID_ARG_TYPE.
+  if (error instanceof TypeError || error instanceof RangeError) return false
   // Postgres: 08 the connection broke, 57P it stops or starts, 53300 it is full.
   return (
     error instanceof Error &&
