@@ -110,7 +110,7 @@ async function openPool(
 
 /**
  * Removes `schema`, which the server does not know, and `options`, which would replace ours, from the URL. The settings
- * make the server format times as `parsePostgresTime` expects.
+ * make the server format times as `parsePostgresTime` expects, and read quoted texts as the standard does.
  */
 export function splitPostgresUrl(url: string) {
   const parsed = new URL(url)
@@ -122,7 +122,7 @@ export function splitPostgresUrl(url: string) {
   if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? ''))
     parsed.searchParams.set('sslmode', 'verify-full')
   const path = schema === '' ? [] : [`-c search_path=${quoteForOptions(schema)}`]
-  const settings = [ownOptions, '-c timezone=UTC', '-c datestyle=ISO', ...path]
+  const settings = [ownOptions, '-c timezone=UTC', '-c datestyle=ISO', '-c standard_conforming_strings=on', ...path]
   return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }
 }
 
