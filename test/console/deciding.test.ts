@@ -90,7 +90,7 @@ test('a batch is approved, stopped and resumed without JavaScript', async () => 
   await page.waitForURL('**/batches/forms')
   expect(await countsOf('forms')).toEqual({ draft: 1, queued: 1 })
   await page.getByRole('button', { name: 'Stop' }).click()
-  await page.getByText('nothing of it is sent until a person goes on').waitFor()
+  await page.getByText('nothing of it is sent unless a person goes on').waitFor()
   await page.getByRole('link', { name: 'Go on…' }).click()
   await page.getByRole('button', { name: /^Go on with/ }).click()
   await page.waitForURL('**/batches/forms')
