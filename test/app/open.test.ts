@@ -214,7 +214,8 @@ test('times are read as UTC, whatever the server and the URL say', () => {
   expect(parsePostgresTime('0044-03-15 00:00:00+00 BC')).toBe('0001-01-01T00:00:00Z')
   expect(splitPostgresUrl('postgres://h/d?schema=My%20main&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
     connectionString: 'postgres://h/d',
-    options: '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c standard_conforming_strings=on -c search_path="My\\ main"',
+    options:
+      '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c standard_conforming_strings=on -c search_path="My\\ main"',
     schema: 'My main',
   })
 })
