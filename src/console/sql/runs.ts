@@ -1,19 +1,11 @@
 /** The sync runs of a project. */
 import { sql } from 'kysely'
-import type { SyncMode, SyncOutcome } from '../../mirror/mirror.ts'
+import type { StatusReport } from '../../maintenance/maintenance.ts'
 import type { Ms } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
-export type RunRow = {
-  readonly id: string
-  readonly mode: SyncMode
-  readonly startedAt: string
-  readonly finishedAt: string | null
-  readonly outcome: SyncOutcome | null
-  readonly requests: number
-  readonly rows: number
-  readonly changed: number
-}
+/** As `status` shows the last one, with its rows. */
+export type RunRow = NonNullable<StatusReport['lastRun']> & { readonly rows: number; readonly changed: number }
 
 const columns = sql`id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests,
   rows_read as "rows", rows_changed as "changed"`
