@@ -12,6 +12,7 @@ import { rememberResults } from '../http/remember-results.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { readBudget } from '../service/sql/request-counts.ts'
+import { errorText } from '../values/system-error-text.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { createChecks } from './checks.ts'
@@ -79,18 +80,18 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     const period = { from, to, agent }
     return [keyOf(project, name, period), { project, name, period }] as const
   }
-  /** `schedule`: like `every 5 min`; null = not known. `rows` null: not counted yet. */
+  /** `schedule`: like `every 5 min`; null = not known. `rows`: null = not counted yet; a text = why they cannot be counted. */
   const readStreamRows = async (project: ConsoleProject) => {
     // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
     const [warehouse] = await Promise.all([brief.warehouse(), longDb(project)])
-    const counting = counts.soon(project.projectId, project, countsWaitMs)
+    const counting = counts.soon(project.projectId, project, countsWaitMs).catch(errorText)
     const workers = (await listLiveWorkers(warehouse.db, now())).length
     const stored = await readStreams(warehouse.projectDb(project.projectId), project.streams, now())
     const known = await counting
     const streams = stored.map((row) => ({
       ...row,
       ...scheduleOf(row.stream, project.schedules, workers > 0),
-      rows: known?.get(row.stream) ?? null,
+      rows: typeof known === 'string' ? known : (known?.get(row.stream) ?? null),
     }))
     return { streams, workers }
   }
@@ -106,8 +107,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     warehouse: brief.warehouse,
     streamRows: async (project: ConsoleProject) => (await readStreamRows(project)).streams,
     overview: (project: ConsoleProject) => overviews.get(project.projectId, project),
-    /** Null: they are still being counted. */
-    week: (project: ConsoleProject) => weeks.soon(project.projectId, project, countsWaitMs),
+    /** Null: they are still being counted; a text: why they cannot be, as the rest of the overview is there all the same. */
+    week: (project: ConsoleProject) => weeks.soon(project.projectId, project, countsWaitMs).catch(errorText),
     /** Those that are `Soon`, and what follows: null = it is still being counted. */
     periodTable: (...of: Parameters<typeof tableOf>) => periodTables.get(...tableOf(...of)),
     periodTableSoon: (...of: Parameters<typeof tableOf>) => periodTables.soon(...tableOf(...of), countsWaitMs),

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../values/time.ts'
 
-type Remembered<T> = { value: T | null; at: EpochMs; pending: Pending<T> | null }
+type Remembered<T> = { value: T | null; at: EpochMs; failed: Failed | null; pending: Pending<T> | null }
+type Failed = { readonly error: unknown; readonly at: EpochMs }
 /** `readers`: who waits for it. */
 type Pending<T> = { readonly result: Promise<T>; readonly stop: AbortController; readers: number }
 
@@ -16,11 +17,13 @@ type RememberOptions<Input, T> = {
 }
 
 const unaskedMs: Ms = 60_000
+/** What fails is not read again and again, but whoever asks is told. */
+const failedHoldMs: Ms = 10_000
 
 export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }: RememberOptions<Input, T>) {
   const byKey = new Map<string, Remembered<T>>()
   const entryOf = (key: string): Remembered<T> => {
-    const entry = byKey.get(key) ?? { value: null, at: 0, pending: null }
+    const entry = byKey.get(key) ?? { value: null, at: 0, failed: null, pending: null }
     byKey.delete(key)
     byKey.set(key, entry)
     const [oldest] = byKey.keys()
@@ -31,8 +34,12 @@ export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }
     const stop = new AbortController()
     const result = read(input, stop.signal)
       .then((value) => {
-        Object.assign(entry, { value, at: now() })
+        Object.assign(entry, { value, at: now(), failed: null })
         return value
+      })
+      .catch((error: unknown) => {
+        if (!stop.signal.aborted) entry.failed = { error, at: now() }
+        throw error
       })
       .finally(() => {
         if (entry.pending === pending) entry.pending = null
@@ -53,7 +60,8 @@ export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }
     })
     return pending.result
   }
-  const isFresh = ({ value, at }: Remembered<T>) => value !== null && now() >= at && now() - at < maxAgeMs
+  const isYounger = (at: EpochMs, ms: Ms) => now() >= at && now() - at < ms
+  const isFresh = ({ value, at }: Remembered<T>) => value !== null && isYounger(at, maxAgeMs)
   return {
     /** A failure is not remembered: the next call reads again. `signal`: the caller has left. */
     get: async (key: string, input: Input, signal?: AbortSignal): Promise<T> => {
@@ -64,16 +72,17 @@ export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }
     },
     /**
      * What is known within that time, however old; null: nothing yet. Goes on reading in the background, but ends if the
-     * caller leaves before, or if nobody asks again for a minute.
+     * caller leaves before, or if nobody asks again for a minute. Rejects if that has failed.
      */
     soon: async (key: string, input: Input, waitMs: Ms, signal?: AbortSignal): Promise<T | null> => {
       signal?.throwIfAborted()
       const entry = entryOf(key)
       if (isFresh(entry)) return entry.value
+      if (entry.failed !== null && isYounger(entry.failed.at, failedHoldMs)) throw entry.failed.error
       const leaves = [AbortSignal.timeout(unaskedMs), ...(signal === undefined ? [] : [signal])]
-      const result = join(entry, input, AbortSignal.any(leaves)).catch(() => null)
-      if (entry.value !== null) return entry.value
-      return Promise.race([result, sleep(waitMs, null, { ref: false })])
+      const result = join(entry, input, AbortSignal.any(leaves))
+      result.catch(() => {})
+      return entry.value ?? Promise.race([result, sleep(waitMs, null, { ref: false })])
     },
   }
 }

@@ -29,6 +29,24 @@ test('a failure is not remembered', async () => {
   expect(await read()).toBe('recovered')
 })
 
+test('what fails behind a wait is told to whoever asks next, and is read again later', async () => {
+  let now = 0
+  const reads = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
+  const left = reads.map(({ promise }) => promise)
+  const { soon } = rememberResults({ maxAgeMs: 1000, now: () => now, read: async () => left.shift() ?? '' })
+  const ask = () => soon('', null, 1)
+  expect(await ask()).toBe(null)
+  reads[0]?.reject(new Error('disk I/O error'))
+  await new Promise(setImmediate)
+  await expect(ask()).rejects.toThrow('disk I/O error')
+  await expect(ask()).rejects.toThrow('disk I/O error')
+  now = 60_000
+  expect(await ask()).toBe(null)
+  reads[1]?.resolve('counted')
+  await new Promise(setImmediate)
+  expect(await ask()).toBe('counted')
+})
+
 test('a call without a response is given up', async () => {
   await expect(withTimeout(20, new Promise(() => {}))).rejects.toThrow('no response within 0.02 s')
 })

@@ -5,6 +5,7 @@ import type { DecisionName, ReviewOutcome, StatusCounts } from '../../outbox/out
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
+import { errorText } from '../../values/system-error-text.ts'
 import {
   batchLive,
   batchSentences,
@@ -48,7 +49,7 @@ ${livePart('why', html`${reasons(data, frame)}${deviations(data, frame)}`)}</div
 type BatchData = NonNullable<Awaited<ReturnType<typeof readBatchData>>>
 
 /**
- * `review` null: it is still being read, or nothing of it waits. `reviewed`: a page of the rows that have not left;
+ * `review` null: it is still being read, or nothing of it waits; a text: why it cannot be read. `reviewed`: a page of the rows that have not left;
  * `entries`: of those with the status that was asked for. The address with `only=state`: no rows, as they stay on a page.
  */
 export async function readBatchData(
@@ -69,7 +70,8 @@ export async function readBatchData(
     return { ...none, ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))) }
   if (countOpen(counts) === 0) return none
   const version = reviewVersion(found.report.approval, counts, found.check)
-  const review = await reads.reviews.ofBatch(project, id, version, request.signal)
+  const review = await reads.reviews.ofBatch(project, id, version, request.signal).catch(errorText)
+  if (typeof review === 'string') return { ...none, review }
   return { ...none, review, ...(await pageOfReview(request, review?.rows ?? [], would)) }
 }
 
@@ -146,8 +148,9 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
     livePart('rows', content, { rows: `batch ${id} ${name}`, count: batchTexts(counts, data.check)[name] ?? '0' })
   if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
   if (waiting === 0 || !hasRows) return livePart('rows', nothing)
-  if (review === null) {
-    const text = `What its ${formatCount(waiting)} rows would do is still being read.`
+  if (review === null || typeof review === 'string') {
+    const why = review === null ? 'is still being read' : html`cannot be read: ${foreignText(review)}`
+    const text = html`What its ${formatCount(waiting)} rows would do ${why}.`
     return livePart('rows', html`<p class="empty">${text} <a href="${address}">Look again</a></p>`)
   }
   const { checked, differing, groups } = review

@@ -20,12 +20,17 @@ export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Ht
       stateLabel(row, frame),
       live(`read-${row.stream}`, agoText(row.syncedAt, frame.now)),
       row.schedule ?? '–',
-      row.rows === null ? '…' : formatCount(row.rows),
+      rowsText(row),
       timeOf(row.newest, frame),
       formatCount(row.due),
     ]),
     'No stream has been read yet.',
   )
+}
+
+function rowsText({ rows }: StreamRow): Html | string {
+  if (typeof rows === 'string') return html`cannot be counted: ${foreignText(rows)}`
+  return rows === null ? '…' : formatCount(rows)
 }
 
 /** What changes on the table of streams while it is open. */
@@ -50,7 +55,7 @@ export async function showStream({ reads, db, project, frame, id }: ScreenReques
     ['State', stateLabel(row, frame)],
     ['Last read to its end', ago(row.syncedAt, frame)],
     ['Schedule', row.schedule ?? 'not known here'],
-    ['Rows', row.rows === null ? '…' : formatCount(row.rows)],
+    ['Rows', rowsText(row)],
     ['Newest row', timeOf(row.newest, frame)],
     ['Still to read', pluralize(row.due, 'list')],
   ])}

@@ -5,6 +5,7 @@ import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, section } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
 import type { WeekData } from '../reads.ts'
+import { foreignText } from '../text.ts'
 
 /** At this moment, not at the end of a day. */
 export type WaitingNow = { readonly count: Html; readonly longest: Html }
@@ -21,9 +22,10 @@ const tiles: readonly Tile[] = [
 ]
 
 export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectFrame): Html {
-  const week = data?.numbers ?? null
+  const week = typeof data === 'string' ? null : (data?.numbers ?? null)
   const counting = html`The numbers of the last 7 days are being counted. <a href="${addressOf(frame)}">Look again</a>`
-  const missing = data === null ? counting : 'The numbers of days follow the first sync.'
+  const failed = typeof data === 'string' ? html`They cannot be counted: ${foreignText(data)}` : null
+  const missing = data === null ? counting : (failed ?? 'The numbers of days follow the first sync.')
   const list = html`<ul class="tiles">${tiles.map((tile) => tileOf(tile, week, waiting, frame))}</ul>`
   const charts = html`<a href="${addressOf(frame, 'charts')}">Charts</a>`
   return section(

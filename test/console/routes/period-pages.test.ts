@@ -97,3 +97,11 @@ test('what no table has is not found, and what no calendar has is the usual peri
   expect((await get("hours?from=2026-02-30&agent='--&sort=raw")).status).toBe(200)
   expect((await get(`conversations?of=targets&${january}&sla='--&count=nothing&after=9`)).status).toBe(200)
 })
+
+test('numbers that cannot be counted are not said to be counted still', async () => {
+  const broken = await startConsole(fill)
+  await broken.warehouse.query('drop view report_day')
+  expect((await get(`charts?${january}`, 'vera', broken)).status).toBe(503)
+  const { status, text } = await get('', 'vera', broken)
+  expect([status, text.includes('They cannot be counted: ')]).toEqual([200, true])
+})
