@@ -17,7 +17,7 @@ type RememberOptions<Input, T> = {
 }
 
 const unaskedMs: Ms = 60_000
-/** What fails is not read again and again, but whoever asks is told. */
+/** So long everybody who asks gets the failure, and nothing is read again. */
 const failedHoldMs: Ms = 10_000
 
 export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }: RememberOptions<Input, T>) {

@@ -29,7 +29,7 @@ test('a failure is not remembered', async () => {
   expect(await read()).toBe('recovered')
 })
 
-test('what fails behind a wait is told to whoever asks next, and is read again later', async () => {
+test('whoever asks after a failure behind a wait gets the failure, and later it is read again', async () => {
   let now = 0
   const reads = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
   const left = reads.map(({ promise }) => promise)
