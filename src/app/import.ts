@@ -1,21 +1,40 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
+
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
-import { checkFile, importFile, withImportFile } from '../outbox/import/import-file.ts'
-import { prepareFile } from '../outbox/import/prepare-file.ts'
 import type {
   CheckFileOptions,
   ImportOptions,
-  ImportReport,
   ImportSource,
-  OnReviews,
-  PreviewReport,
-  ReviewSummary,
-} from '../outbox/outbox.ts'
+  MistakeKind,
+  QueuedImport,
+  RejectedImport,
+} from '../imports/imports.ts'
+import { prepareFile, withImportFile } from '../imports/open-file.ts'
+import { checkFile, importFile } from '../imports/queue-file.ts'
+import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
+import type { OnReviews, ReviewSummary, SendEstimate } from '../outbox/outbox.ts'
+import type { ProjectName } from '../values/project.ts'
 import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
 import { withWarehouseRetries } from './open.ts'
 import { countUnsettled, openOutbox, readPace, withOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
+
+export type ImportReport = RejectedImport | (QueuedImport & SendEstimate)
+
+export type PreviewReport =
+  | RejectedImport
+  | (SendEstimate & {
+      readonly outcome: 'reviewed'
+      readonly project: ProjectName
+      readonly review: ReviewSummary
+      /** They would need approval. */
+      readonly draft: boolean
+      readonly notices: readonly MistakeKind[]
+      readonly emptyRows: number
+      readonly columns: Readonly<Record<string, string>>
+      /** To the service, for a check. */
+      readonly requests: number
+    })
 
 /** Queues all rows of a file, or none. Throws UserError if it cannot be read. */
 export function importWritebacks(
@@ -33,7 +52,7 @@ export function importWritebacks(
   return withImportFile(source, (given) =>
     withWarehouseRetries(config, options, async (warehouse) => {
       const outbox = await openOutbox(config, project, warehouse)
-      const file = await prepareFile(outbox, given)
+      const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
       const ahead = await countUnsettled(outbox)
       const onChecked = async () => {
         const reviewOptions = { ...options, check: null }
@@ -64,7 +83,7 @@ export function previewImport(
   const { name, approveOver } = project
   return withImportFile(source, (given) =>
     withOutbox(config, project, async (outbox, warehouse): Promise<PreviewReport> => {
-      const file = await prepareFile(outbox, given)
+      const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
       const checked = await checkFile(outbox, file, { ...options, project: name, onProgress: () => {} })
       if ('outcome' in checked) return checked
       const { notices, emptyRows, columns, validRows } = checked

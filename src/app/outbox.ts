@@ -1,32 +1,43 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
+
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { countWithoutProject } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
 import { executeDecision, requireBatch } from '../outbox/decide.ts'
 import type {
-  AddWritebackReport,
   DecisionReport,
   DecisionTerms,
-  ListWritebacksReport,
+  NamedEntry,
   Outbox,
   OutboxDecision,
   OutboxEntry,
   OutboxFilter,
   Pace,
   SelectionMismatch,
+  SendEstimate,
   ShowWritebackReport,
+  StatusCounts,
   WritebackRequest,
 } from '../outbox/outbox.ts'
 import { readWriteback } from '../outbox/read-reports.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { BudgetPolicy } from '../service/core/margin.ts'
+import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { type Warehouse, withWarehouse } from './open.ts'
 import { readSlotLimits } from './request-budgets.ts'
+
+export type AddWritebackReport = SendEstimate & {
+  readonly project: ProjectName
+  /** Null if its ref was queued before; then nothing was queued. */
+  readonly id: string | null
+  /** `draft` needs approval. */
+  readonly status: 'queued' | 'draft'
+}
 
 /** Queues one write-back. `createdBy`: the person's name. */
 export function addWriteback(
@@ -44,6 +55,15 @@ export function addWriteback(
     const estimate = estimateSends(await readPace(warehouse, project), ahead, id === null ? 0 : 1)
     return { project: project.name, id, status, ...estimate }
   })
+}
+
+export type ListWritebacksReport = {
+  readonly project: ProjectName
+  readonly writebacks: readonly NamedEntry[]
+  /** All matching write-backs, by status. */
+  readonly counts: StatusCounts
+  /** Rows in the warehouse without a project, which are never sent. */
+  readonly nameless: number
 }
 
 export function listWritebacks(

@@ -1,10 +1,10 @@
 /** Opens what a review needs, and reviews a file before it is queued, or a batch; on request against the service, too. */
 import type { Config, ProjectConfig } from '../config/config.ts'
+import type { ImportFile } from '../imports/imports.ts'
+import { fileSource } from '../imports/open-file.ts'
 import type { Logger } from '../log.ts'
 import { requireBatch } from '../outbox/decide.ts'
-import { fileSource } from '../outbox/import/import-file.ts'
 import type {
-  ImportFile,
   OnReviews,
   Outbox,
   ReviewOutcome,

@@ -10,6 +10,12 @@ export type {
   ExportValue,
 } from './core/selection.ts'
 export { type ExportRequest, exportObjects } from './export-objects.ts'
-export { createOutputFile, type OutputFile, type OverwriteOptions } from './output-file.ts'
+export {
+  createOutputFile,
+  createUnnamedFile,
+  type OutputFile,
+  type OverwriteOptions,
+  readFromStart,
+} from './output-file.ts'
 export { type ExportSnapshot, withSnapshot } from './sql/snapshot.ts'
 export { byteOrderMark, createCsvWriter, formulaStart, quoteCsvCell, toCsvLine } from './writers/csv-writer.ts'

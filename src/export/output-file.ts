@@ -1,7 +1,7 @@
-/** A file that appears under its name only when it is complete: until then it is a temporary file beside it. */
+/** Files that are written: one that appears under its name only when it is complete, and one that has no name. */
 import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { systemErrorText } from '../values/system-error-text.ts'
 import { UserError } from '../values/user-error.ts'
@@ -11,7 +11,7 @@ export type OutputFile = Awaited<ReturnType<typeof createOutputFile>>
 
 export type OverwriteOptions = { readonly overwrite: boolean }
 
-/** Creates missing folders. Throws UserError if the file exists or cannot be created. */
+/** Until it is complete, it is a temporary file beside its name. Creates missing folders. Throws UserError if the file exists or cannot be created. */
 export async function createOutputFile(path: string, { overwrite }: OverwriteOptions) {
   rejectExisting(path, overwrite)
   const temporaryPath = join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.partial`)
@@ -69,5 +69,23 @@ async function explainErrors<T>(path: string, work: () => Promise<T>): Promise<T
     const text = systemErrorText(error)
     if (text === undefined) throw error
     throw new UserError({ what: `cannot write ${path}`, ...text })
+  }
+}
+
+/** The name is removed before the first byte is written, so nothing is left behind however this process ends. */
+export async function createUnnamedFile(folder: string): Promise<FileHandle> {
+  const directory = await mkdtemp(join(folder, 'deskmirror-'))
+  return open(join(directory, 'unnamed'), 'wx+', 0o600).finally(() => rm(directory, { recursive: true }))
+}
+
+const chunkSize = 64 * 1024
+
+/** Allocates each chunk separately, as lines reference parts of it. */
+export async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, position)
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    position += bytesRead
   }
 }

@@ -1,11 +1,16 @@
 /** Makes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
 import { nearestNames } from '../values/nearest-names.ts'
 import { UserError } from '../values/user-error.ts'
-import type { BatchDecisionReport, BatchSummary, SelectionMismatch } from './core/batches.ts'
-import type { DecisionTerms, OutboxFilter } from './core/decision-terms.ts'
+import type { BatchSummary } from './core/batches.ts'
+import type {
+  BatchDecisionReport,
+  DecisionReport,
+  DecisionTerms,
+  OutboxFilter,
+  SelectionMismatch,
+} from './core/decision-terms.ts'
 import { type BatchDecision, decisionOf, type OutboxDecision } from './core/decisions.ts'
 import type { OutboxEntry } from './core/outbox-entry.ts'
-import type { DecisionReport } from './core/reports.ts'
 import { nextState, presentStatuses, type StatusCounts, toStoredState, type WritebackStatus } from './core/state.ts'
 import type { Outbox } from './sql/outbox.ts'
 

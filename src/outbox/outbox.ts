@@ -1,26 +1,33 @@
 /**
- * Write-backs: imported, reviewed, decided by people, sent in order and within the rate, verified, taken back. A reply leaves at
+ * Write-backs: queued, reviewed, decided by people, sent in order and within the rate, verified, taken back. A reply leaves at
  * most once, or its fate is known to be unknown.
  */
 export {
-  type BatchDecisionReport,
   type BatchEstimate,
   type BatchesReport,
   type BatchOutcome,
   type BatchReport,
   type BatchState,
   type BatchSummary,
+  type ColumnMap,
   estimateBatchMs,
   estimateSends,
   type NotReverted,
   needsApproval,
   type Pace,
   type RevertReport,
-  type SelectionDigest,
-  type SelectionMismatch,
+  type SendEstimate,
 } from './core/batches.ts'
-export type { SendingFacts } from './core/decision-record.ts'
-export type { DecisionTerms, NewAuditEvent, OutboxFilter } from './core/decision-terms.ts'
+export type {
+  BatchDecisionReport,
+  DecisionReport,
+  DecisionTerms,
+  NewAuditEvent,
+  OutboxFilter,
+  SelectionDigest,
+  SelectionMismatch,
+  SendingFacts,
+} from './core/decision-terms.ts'
 export {
   type BatchDecision,
   changedStatuses,
@@ -33,7 +40,15 @@ export {
   type OutboxDecision,
   type ProjectDecision,
 } from './core/decisions.ts'
-export { type Operation, operations, operationsInHelp, operationTypes, reviewActions } from './core/operations.ts'
+export { idSchema, type RequestField } from './core/fields.ts'
+export {
+  isOperation,
+  type Operation,
+  operations,
+  operationsInHelp,
+  operationTypes,
+  reviewActions,
+} from './core/operations.ts'
 export {
   type ClaimableWriteback,
   type EventLogEntry,
@@ -41,19 +56,6 @@ export {
   type OutboxEntry,
   targetIdOf,
 } from './core/outbox-entry.ts'
-export type {
-  AddWritebackReport,
-  DecisionReport,
-  ImportReport,
-  ListWritebacksReport,
-  PreviewReport,
-  PushReport,
-  QueuedImport,
-  RejectedImport,
-  SendEstimate,
-  ShowWritebackReport,
-} from './core/reports.ts'
-export { formatRows, type ImportOverride, type MistakeKind, mistakeText, toMistake } from './core/request-mistake.ts'
 export { type ReviewOutcome, reviewOutcomes } from './core/review.ts'
 export {
   describeChange,
@@ -63,61 +65,46 @@ export {
   describeGroup,
   describeOrder,
   describeRequest,
+  describeSide,
   describeTerms,
   describeVerdict,
   outcomeLabels,
   shortId,
 } from './core/review-labels.ts'
-export type { CheckedReview, ReviewGroup, ReviewSummary } from './core/review-summary.ts'
+export type { CheckedReview, ReviewCheck, ReviewGroup, ReviewSummary } from './core/review-summary.ts'
 export {
   presentStatuses,
   type StatusCounts,
   type WritebackStatus,
   writebackStatuses,
 } from './core/state.ts'
-export { commonFields, expiryMistakes, parseRequest, type WritebackRequest } from './core/writeback-request.ts'
+export {
+  commonFields,
+  commonNames,
+  commonValue,
+  expiryMistakes,
+  foreignFieldMistake,
+  type ImportOverride,
+  mistakeText,
+  parseRequest,
+  type RequestMistake,
+  type RequestParseResult,
+  toMistake,
+  type WritebackRequest,
+} from './core/writeback-request.ts'
 export { type BatchDecisionRequest, executeBatchDecision, executeDecision, requireBatch } from './decide.ts'
 export type { WritebackDeps } from './handlers/operation-handler.ts'
-export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './import/csv-cells.ts'
-export type { ColumnMap } from './import/csv-values.ts'
-export {
-  type CheckFileOptions,
-  checkFile,
-  fileSource,
-  type ImportFile,
-  type ImportOptions,
-  type ImportSource,
-  importFile,
-  withImportFile,
-} from './import/import-file.ts'
-export { prepareFile, readHead } from './import/prepare-file.ts'
-export {
-  columnMeanings,
-  isMeaning,
-  type SheetOptions,
-  type SheetRow,
-  sheetColumns,
-  sheetHeader,
-  sheetTemplate,
-  toSheetLine,
-} from './import/reply-sheet.ts'
 export {
   type BatchProgress,
   estimateBatch,
   listBatches,
   readBatch,
   readWriteback,
+  type ShowWritebackReport,
   toBatchProgress,
 } from './read-reports.ts'
 export { type RevertRequest, revertBatch } from './revert.ts'
 export { checkSource } from './review/check-rows.ts'
-export {
-  openCsvOutput,
-  openLinesOutput,
-  openPageOutput,
-  type ReviewOutput,
-  type ReviewPageText,
-} from './review/review-files.ts'
 export {
   batchSource,
   type OnReviews,
@@ -134,7 +121,7 @@ export {
   withoutProjectNotices,
 } from './send/circuit-breaker.ts'
 export { maxConcurrentLanes, sendLane } from './send/lane.ts'
-export { type PushProgress, push } from './send/push.ts'
+export { type PushProgress, type PushReport, push } from './send/push.ts'
 export { type AuditLog, createAuditLog } from './sql/audit-log.ts'
 export { deleteWords, eraseWritebacks } from './sql/delete-words.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'

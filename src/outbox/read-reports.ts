@@ -1,4 +1,6 @@
 /** Reads what people see of a write-back and of batches: outcomes, reasons, and how long the rest takes. */
+
+import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
 import {
   type BatchEstimate,
@@ -11,12 +13,25 @@ import {
   longestRest,
   type Pace,
 } from './core/batches.ts'
-import type { ShowWritebackReport } from './core/reports.ts'
-import { laneBlockingStatuses, type StatusCounts } from './core/state.ts'
+import type { EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
+import type { ReadCheck } from './core/review-summary.ts'
+import { laneBlockingStatuses, type StatusCounts, type WritebackStatus } from './core/state.ts'
 import { approvable, requireBatch, resolveIds } from './decide.ts'
 import { compareWithChecks } from './review/review-rows.ts'
 import { evaluateCircuits } from './send/circuit-breaker.ts'
 import type { Outbox } from './sql/outbox.ts'
+
+export type ShowWritebackReport = {
+  readonly project: ProjectName
+  readonly writeback: NamedEntry
+  readonly events: readonly EventLogEntry[]
+  /** The last check with the service; null if there was none. */
+  readonly check: ReadCheck | null
+  /** The write-back that must be settled before this one can be sent; null if none. */
+  readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null
+  /** How many write-backs of the same target wait for this one. */
+  readonly holds: number
+}
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export async function readWriteback(outbox: Outbox, id: string): Promise<Omit<ShowWritebackReport, 'project'>> {

@@ -10,7 +10,7 @@ type Import = {
 }
 
 const bottom = ['values', 'log', 'schema', 'config']
-const features = ['mirror', 'outbox', 'analytics', 'export', 'maintenance']
+const features = ['mirror', 'outbox', 'imports', 'analytics', 'export', 'maintenance']
 
 /** From the bottom up: a module may import itself and the modules named here. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -25,7 +25,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   mirror: [...bottom, 'warehouse', 'service'],
   analytics: [...bottom, 'warehouse', 'mirror', 'document'],
   export: [...bottom, 'warehouse', 'mirror', 'analytics'],
-  outbox: [...bottom, 'warehouse', 'service', 'mirror', 'document', 'export'],
+  outbox: [...bottom, 'warehouse', 'service', 'mirror'],
+  imports: [...bottom, 'warehouse', 'export', 'outbox'],
   maintenance: [...bottom, 'warehouse', 'service', 'mirror', 'outbox', 'analytics'],
   app: [...bottom, 'warehouse', 'service', 'document', ...features],
   http: [...bottom, 'app', 'warehouse', 'service', ...features],

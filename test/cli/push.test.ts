@@ -1,7 +1,7 @@
 /** `deskmirror push`: sends what is queued, and prints the outcomes. */
 import { describe, expect, test } from 'vitest'
 import { command as pushCommand, renderProgress } from '../../src/cli/push.ts'
-import type { PushReport } from '../../src/outbox/core/reports.ts'
+import type { PushReport } from '../../src/outbox/send/push.ts'
 import { toPushProgress } from '../../src/outbox/send/push.ts'
 import { steadyLimits } from '../../src/service/core/budget.ts'
 import { wideMargins } from '../../src/service/core/margin.ts'

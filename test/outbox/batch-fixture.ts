@@ -2,8 +2,8 @@
 
 import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
+import type { DecisionReport } from '../../src/outbox/core/decision-terms.ts'
 import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
-import type { DecisionReport } from '../../src/outbox/core/reports.ts'
 import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
 import { executeDecision } from '../../src/outbox/decide.ts'
 import type { EnqueueOptions } from '../../src/outbox/sql/enqueue.ts'

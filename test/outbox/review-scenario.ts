@@ -1,15 +1,17 @@
 /** A batch of every kind of row on a sandbox, its review, and what each row did when it was sent. */
 
+import { Readable } from 'node:stream'
 import { pino } from 'pino'
 import { expect } from 'vitest'
 import { writebackDeps } from '../../src/app/push.ts'
 import { withRequestBudgets } from '../../src/app/request-budgets.ts'
 import { withService } from '../../src/app/service.ts'
+import { fileSource, withImportFile } from '../../src/imports/open-file.ts'
 import type { WritebackReview } from '../../src/outbox/core/review.ts'
 import type { CheckedOutcomes, CheckedReview, ReviewSummary } from '../../src/outbox/core/review-summary.ts'
 import type { WritebackStatus } from '../../src/outbox/core/state.ts'
 import { checkSource } from '../../src/outbox/review/check-rows.ts'
-import { batchSource, compareWithChecks, importSource, reviewSource } from '../../src/outbox/review/review-rows.ts'
+import { batchSource, compareWithChecks, reviewSource } from '../../src/outbox/review/review-rows.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { seededRandom } from '../support/seeded-random.ts'
@@ -74,21 +76,12 @@ function partsOf({ warehouse, sandbox }: OutboxFixture) {
 
 export async function reviewLines(fixture: OutboxFixture, rows: readonly RequestLine[]): Promise<ReviewedRows> {
   const reviews: CheckedReview[] = []
-  async function* readLines() {
-    for (const [index, row] of rows.entries()) {
-      const source = { format: 'jsonl', text: '' } as const
-      yield {
-        line: index + 1,
-        row: index + 1,
-        ref: null,
-        source,
-        result: { ok: true, request: toRequest(row) } as const,
-      }
-    }
-  }
-  const summary = await reviewSource(importSource(readLines, null), partsOf(fixture), async (some) => {
-    reviews.push(...some)
-  })
+  const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
+  const summary = await withImportFile({ source, name: null, parse: {} }, (file) =>
+    reviewSource(fileSource(file, null), partsOf(fixture), async (some) => {
+      reviews.push(...some)
+    }),
+  )
   return { summary, reviews }
 }
 

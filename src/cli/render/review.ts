@@ -10,15 +10,7 @@ import {
   describeOrder,
   outcomeLabels,
 } from '../../outbox/core/review-labels.ts'
-import type {
-  CheckedReview,
-  OnReviews,
-  ReviewGroup,
-  ReviewOutput,
-  ReviewPageText,
-  ReviewSummary,
-} from '../../outbox/outbox.ts'
-import { openCsvOutput, openLinesOutput, openPageOutput } from '../../outbox/review/review-files.ts'
+import type { CheckedReview, OnReviews, ReviewGroup, ReviewSummary } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, pluralize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
@@ -26,6 +18,8 @@ import type { CommandContext } from '../command-context.ts'
 import { createProgressLine, type Display } from './display.ts'
 import { renderMore, truncate } from './outbox.ts'
 import { formatBudget } from './progress.ts'
+import type { ReviewOutput, ReviewPageText } from './review-files.ts'
+import { openCsvOutput, openLinesOutput, openPageOutput } from './review-files.ts'
 import { alignColumns } from './table.ts'
 
 /** Fits beside the other columns on a wide terminal; a page shows more. */

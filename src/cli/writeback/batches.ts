@@ -1,6 +1,6 @@
 /** `deskmirror writeback batches`: the batches, newest first, and `batches show`: one of them. */
 import { Command, Option } from 'commander'
-import type { BatchReport, ReviewPageText } from '../../outbox/outbox.ts'
+import type { BatchReport } from '../../outbox/outbox.ts'
 import { formatCount } from '../../values/format.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -14,6 +14,7 @@ import {
   reviewOutputOptions,
   toCheckRequest,
 } from '../render/review.ts'
+import type { ReviewPageText } from '../render/review-files.ts'
 import { renderBatch, renderBatches, renderBatchProgress } from './render-batch.ts'
 
 type Options = CommonOptions & { readonly limit: number; readonly before?: string }

@@ -1,13 +1,13 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored data of one of them. */
 import { Command, Option } from 'commander'
+import type { ListWritebacksReport } from '../../app/outbox.ts'
+import { csvHeader, toCsvRow } from '../../imports/csv-cells.ts'
 import { operations } from '../../outbox/core/operations.ts'
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import { writebackStatuses } from '../../outbox/core/state.ts'
-import { csvHeader, toCsvRow } from '../../outbox/import/csv-cells.ts'
 import type {
   EventLogEntry,
-  ListWritebacksReport,
   Operation,
   OutboxEntry,
   ShowWritebackReport,

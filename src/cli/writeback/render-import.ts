@@ -1,16 +1,12 @@
 /** Renders the result of `import`: what was queued, or the mistakes, one line a kind. */
+
+import type { ImportReport, PreviewReport } from '../../app/import.ts'
 import type { ProjectConfig } from '../../config/config.ts'
-import { formatRows, mistakeText } from '../../outbox/core/request-mistake.ts'
-import { requestColumns } from '../../outbox/import/csv-cells.ts'
-import type {
-  ImportOverride,
-  ImportReport,
-  MistakeKind,
-  PreviewReport,
-  QueuedImport,
-  RejectedImport,
-  SendEstimate,
-} from '../../outbox/outbox.ts'
+import { requestColumns } from '../../imports/csv-cells.ts'
+import type { MistakeKind, QueuedImport, RejectedImport } from '../../imports/imports.ts'
+import { formatRows } from '../../imports/mistake-kinds.ts'
+import { mistakeText } from '../../outbox/core/writeback-request.ts'
+import type { ImportOverride, SendEstimate } from '../../outbox/outbox.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
 import type { CommandHint } from '../../values/user-error.ts'
 import type { CommandResult } from '../command-result.ts'

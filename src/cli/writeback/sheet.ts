@@ -57,7 +57,7 @@ export function sheetCommand(context: CommandContext): Command {
 
 async function runSheet(context: CommandContext, { config, project }: ProjectCall, options: Options) {
   const { replySheet } = await context.load(() => import('../../console/sql/reply-sheet.ts'))
-  const { sheetTemplate } = await context.load(() => import('../../outbox/import/reply-sheet.ts'))
+  const { sheetTemplate } = await context.load(() => import('../../imports/reply-sheet.ts'))
   if (options.template === true) return writeLines(context, options, [sheetTemplate])
   const { older: minAgeMs, unassigned, search: text, visitor: id } = options
   const list =

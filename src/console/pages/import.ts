@@ -1,9 +1,11 @@
 /** Importing a file of write-backs as a draft batch: the form, and what is wrong with the file. */
 
+import type { MistakeKind, QueuedImport, RejectedImport } from '../../imports/imports.ts'
+import { formatRows } from '../../imports/mistake-kinds.ts'
+import { columnMeanings, isMeaning, sheetColumns } from '../../imports/reply-sheet.ts'
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
-import { formatRows, mistakeText } from '../../outbox/core/request-mistake.ts'
-import { columnMeanings, isMeaning, sheetColumns } from '../../outbox/import/reply-sheet.ts'
-import type { ColumnMap, MistakeKind, QueuedImport, RejectedImport } from '../../outbox/outbox.ts'
+import { mistakeText } from '../../outbox/core/writeback-request.ts'
+import type { ColumnMap } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'

@@ -1,5 +1,5 @@
 /** Lists of conversations as files to answer in a spreadsheet. */
-import { sheetTemplate } from '../../outbox/import/reply-sheet.ts'
+import { sheetTemplate } from '../../imports/reply-sheet.ts'
 import { withQuery } from '../../values/address.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf } from '../blocks.ts'

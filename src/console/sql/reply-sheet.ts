@@ -1,7 +1,7 @@
 /** Lists of conversations as sheets of replies: who waits, what a search finds, and those of a visitor. */
 import { type RawBuilder, sql } from 'kysely'
 import { waitingNow } from '../../analytics/sql/waiting.ts'
-import { type SheetRow, sheetHeader, toSheetLine } from '../../outbox/import/reply-sheet.ts'
+import { type SheetRow, sheetHeader, toSheetLine } from '../../imports/reply-sheet.ts'
 import { inChunks } from '../../values/chunks.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { listParameter } from '../../warehouse/dialect.ts'

@@ -2,10 +2,10 @@
 import { estimateSendsMs, estimateWritesMs, type SlotLimits } from '../../service/core/budget.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
+import type { SelectionDigest } from './decision-terms.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import { type Operation, operationTypes } from './operations.ts'
-import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
-import type { DecisionReport, SendEstimate } from './reports.ts'
+import type { NamedEntry } from './outbox-entry.ts'
 import type { CheckedOutcomes } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
@@ -18,6 +18,9 @@ export type BatchDescription = {
   /** The id of the batch that it takes back. */
   readonly reverts: string | null
 }
+
+/** By the key of a header cell of an imported file, the column that a person says it is; `ignored`: none. */
+export type ColumnMap = Readonly<Record<string, string>>
 
 /** A batch as stored. Times are RFC 3339. */
 export type Batch = BatchDescription & {
@@ -89,28 +92,6 @@ export type BatchReport = {
   readonly revertible: number
 }
 
-/** Identifies exactly the write-backs that were shown: SHA-256 over all that decides what leaves, in the order of the queue. */
-export type SelectionDigest = { readonly digest: string; readonly count: number }
-
-/** An approval whose digest does not match: what the selection is now, and its latest steps. */
-export type SelectionMismatch = {
-  readonly outcome: 'moved'
-  readonly project: ProjectName
-  readonly now: SelectionDigest
-  /** All rows of the selection, by status. */
-  readonly counts: StatusCounts
-  /** The latest steps of its rows, newest first. */
-  readonly steps: readonly (EventLogEntry & { readonly writebackId: string })[]
-}
-
-/** `moved`: rows that changed their status at once or will; `left`: in flight, so they cannot be called back. */
-export type BatchDecisionReport = Pick<DecisionReport, 'project' | 'following' | 'notices'> & {
-  readonly batch: string
-  readonly decision: 'stopped' | 'resumed'
-  readonly moved: number
-  readonly inFlight: number
-}
-
 /** Why a write-back of a batch is not taken back. */
 export type NotReverted = {
   readonly id: string
@@ -140,6 +121,16 @@ export type RevertReport = {
 
 /** How fast the project sends, whether a worker does it, and what time it is for the database. */
 export type Pace = { readonly limits: SlotLimits; readonly worker: boolean; readonly now: EpochMs }
+
+/** How long sending will take. */
+export type SendEstimate = {
+  /** Write-backs queued earlier that are not settled yet. */
+  readonly ahead: number
+  /** Time to send everything, including these, at the write rate less its reserve. */
+  readonly takesMs: Ms
+  /** Whether a worker is running, which sends what is queued. */
+  readonly worker: boolean
+}
 
 /** `ahead`: write-backs queued earlier. `rows`: those queued after them. */
 export function estimateSends({ limits, worker }: Pace, ahead: number, rows: number): SendEstimate {

@@ -1,8 +1,65 @@
-/** What a decision selects, carries beside it, and leaves in the audit log. */
-import type { ProjectId } from '../../values/project.ts'
+/** Decisions about write-backs: what is said of each, what it selects and carries beside that, and what it reports. */
+import type { Role } from '../../config/people.ts'
+import type { ProjectId, ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { Operation } from './operations.ts'
-import type { WritebackStatus } from './state.ts'
+import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
+import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
+
+/** `undoUntil`: RFC 3339; null = no approval can be taken back. */
+type BatchFacts = {
+  readonly approval: SelectionDigest | null
+  readonly revertible: number
+  readonly counts: StatusCounts
+  readonly isStopped: boolean
+  readonly undoUntil: string | null
+}
+/** Of all sending of the project. */
+export type SendingFacts = { readonly isStopped: boolean; readonly isCircuitOpen: boolean }
+type WritebackFacts = Pick<NamedEntry, 'stoppedBy'> & { readonly undoUntil: string | null }
+
+export type DecisionRecord = {
+  /** Of the state machine; null if it changes no row itself. */
+  readonly event: OutboxEvent | null
+  /** Write-backs that are picked, a whole batch, or all sending of the project. */
+  readonly about: 'writebacks' | 'batch' | 'project'
+  /** The statuses of the rows that it changes, and the one that these get. */
+  readonly from: readonly WritebackStatus[]
+  readonly to: WritebackStatus
+  /** Of a whole batch, if these are fewer: on a page, which shows the rows first, and without one. */
+  readonly fromInBatch?: { readonly shown: readonly WritebackStatus[]; readonly unseen: readonly WritebackStatus[] }
+  /** Rows that still have this status afterwards, although they were selected, are worth an exit code. */
+  readonly unexpectedlyLeft?: WritebackStatus
+  /** As it is now; without a rule, it is not offered. */
+  readonly isOfferedForBatch?: (facts: BatchFacts) => boolean
+  readonly isOfferedForSending?: (facts: SendingFacts) => boolean
+  /** Beside its status. */
+  readonly isOfferedForWriteback?: (facts: WritebackFacts) => boolean
+  /** What customers see, or what stops it, needs an approver. Failures and uncertain outcomes are an operator's work. */
+  readonly role: Role
+  /** The role if it changes only one's own rows in this status. */
+  readonly roleForOwn?: { readonly status: WritebackStatus; readonly role: Role }
+  /** The role if it changes rows in one of these statuses. */
+  readonly roleForStatuses?: { readonly statuses: readonly WritebackStatus[]; readonly role: Role }
+  /** `confirmed`: a page lists the rows first. Both, unlike `anyway`, change nothing if what was shown has changed. */
+  readonly taken: 'confirmed' | 'as shown' | 'anyway'
+  /** People come for it; the others stand beside it. */
+  readonly isUsual?: true
+  /** On a button; those that ask for confirmation end with dots. */
+  readonly label: string
+  /** Before the number of write-backs. */
+  readonly title: string
+  /** After the number of write-backs, in a command's output and on a page. */
+  readonly made: string
+  /** Stored in the event log, before ` by NAME`. */
+  readonly logged: string
+  /** Stored in the audit log. */
+  readonly audited: string
+  /** What follows, on the page before it. */
+  readonly consequence?: string
+  /** How a command selects rows. */
+  readonly selection?: string
+}
 
 /** Selects write-backs: a row must match every field that is given. */
 export type OutboxFilter = {
@@ -52,3 +109,45 @@ export type AuditEvent = {
 
 /** Its id and time are those of the moment when it is stored. */
 export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>
+
+/** `stayed`: rows whose status does not allow the decision. */
+export type DecisionReport = {
+  readonly project: ProjectName
+  readonly moved: number
+  /** The first thousand that moved. */
+  readonly ids: readonly string[]
+  /** The decision is in force, but not all rows are updated; the next worker or push does that. */
+  readonly following?: true
+  /** What is wrong around it: the clock of this machine. */
+  readonly notices?: readonly string[]
+  /** Of an approval: when its grace ends. RFC 3339. */
+  readonly undoUntil?: string
+  readonly stayed: readonly {
+    readonly id: string | null
+    readonly status: WritebackStatus
+    readonly count: number
+    readonly why: string
+  }[]
+}
+
+/** Identifies exactly the write-backs that were shown: SHA-256 over all that decides what leaves, in the order of the queue. */
+export type SelectionDigest = { readonly digest: string; readonly count: number }
+
+/** An approval whose digest does not match: what the selection is now, and its latest steps. */
+export type SelectionMismatch = {
+  readonly outcome: 'moved'
+  readonly project: ProjectName
+  readonly now: SelectionDigest
+  /** All rows of the selection, by status. */
+  readonly counts: StatusCounts
+  /** The latest steps of its rows, newest first. */
+  readonly steps: readonly (EventLogEntry & { readonly writebackId: string })[]
+}
+
+/** `moved`: rows that changed their status at once or will; `left`: in flight, so they cannot be called back. */
+export type BatchDecisionReport = Pick<DecisionReport, 'project' | 'following' | 'notices'> & {
+  readonly batch: string
+  readonly decision: 'stopped' | 'resumed'
+  readonly moved: number
+  readonly inFlight: number
+}

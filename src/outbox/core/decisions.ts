@@ -1,5 +1,5 @@
 /** What people decide about write-backs and batches: one record each, which commands, pages, roles and words follow. Pure. */
-import type { DecisionRecord } from './decision-record.ts'
+import type { DecisionRecord } from './decision-terms.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
 /** In the order of their buttons: what cannot wait comes first. */

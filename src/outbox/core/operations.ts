@@ -11,8 +11,7 @@ import {
   type TargetKind,
   targetKinds,
 } from '../../../schema/operation-specs.ts'
-import { contentField, flagSchema, type PayloadField, singleLineText } from './field-kinds.ts'
-import { type FieldValues, isFlag } from './field-values.ts'
+import { contentField, type FieldValues, flagSchema, isFlag, type PayloadField, singleLineText } from './fields.ts'
 
 /** What a person calls what a write-back does: in a column, of one and of several. */
 export const reviewActions = {

@@ -2,7 +2,7 @@
 
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs } from '../../values/time.ts'
-import type { FieldValues, ShownFields } from './field-values.ts'
+import type { FieldValues, ShownFields } from './fields.ts'
 import { type Operation, operationTypes } from './operations.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { CommonValues } from './writeback-request.ts'

@@ -5,7 +5,7 @@
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
-import { describeValue, type FieldValue, fieldNames, type ShownFields, toFieldValue } from './field-values.ts'
+import { describeValue, type FieldValue, fieldNames, type ShownFields, toFieldValue } from './fields.ts'
 import { type Operation, operationTypes } from './operations.ts'
 import type { Evidence } from './outbox-entry.ts'
 import { isSameValue } from './review-guards.ts'

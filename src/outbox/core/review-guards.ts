@@ -3,7 +3,7 @@
  * changed the same field. The same rules as in src/outbox/handlers, without a request. Pure.
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
-import { type FieldValues, fieldNames } from './field-values.ts'
+import { type FieldValues, fieldNames } from './fields.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
 import { effectOf, marksHandled, type WritebackRequest } from './writeback-request.ts'
@@ -122,22 +122,6 @@ export function findForeignEdit(
     return !ours.some((value) => value !== undefined && isSameValue(now, value))
   })
   return foreign === undefined ? null : `someone changed the ${foreign} since it was queued`
-}
-
-/**
- * Spaces, line ends, letter case and the marks that programs replace (quotes, dashes, ellipses) make no difference.
- * Texts with the same result have the same words.
- */
-export function toWords(text: string): string {
-  return text
-    .normalize('NFKC')
-    .replace(/[‘’‚‛′´`]/g, "'")
-    .replace(/[“”„‟«»″]/g, '"')
-    .replace(/[‐-―−]/g, '-')
-    .replace(/\p{Cf}/gu, '')
-    .replace(/\s+/g, ' ')
-    .trim()
-    .toLowerCase()
 }
 
 /** Whether a field has the value that was set: the service may trim it, and convert email addresses to lower case. */

@@ -1,6 +1,6 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
 
-import { describeValue, fieldNames, isFlag } from './field-values.ts'
+import { describeValue, fieldNames, isFlag } from './fields.ts'
 import { reviewActions } from './operations.ts'
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
 import { type FieldChange, type ReviewOutcome, reviewReasons } from './review.ts'
@@ -41,6 +41,13 @@ export function describeEffect(review: Pick<CheckedReview, 'why' | 'changes' | '
 
 export function describeChange({ field, old, new: wanted }: FieldChange): string {
   return `${isFlag(field) ? '' : `${field} `}${describeValue(field, old)} → ${describeValue(field, wanted)}`
+}
+
+/** Null if nothing changes; of several fields `name: Ada; email: none`. */
+export function describeSide(changes: readonly FieldChange[], side: 'old' | 'new'): string | null {
+  const values = changes.map(({ field, ...change }) => ({ field, text: describeValue(field, change[side], String) }))
+  if (values.length <= 1) return values[0]?.text ?? null
+  return values.map(({ field, text }) => `${field}: ${text}`).join('; ')
 }
 
 /** `the mirror: open → handled; the service: a visitor wrote at …` */

@@ -6,15 +6,15 @@
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type FieldValue, type FieldValues, fieldNames } from './field-values.ts'
+import { type FieldValue, type FieldValues, fieldNames } from './fields.ts'
 import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { TargetSnapshot } from './outbox-entry.ts'
-import { mistakeText } from './request-mistake.ts'
 import type { WritebackStatus } from './state.ts'
 import {
   effectOf,
   hasExpired,
   marksHandled,
+  mistakeText,
   type RequestParseResult,
   type WritebackRequest,
 } from './writeback-request.ts'

@@ -1,10 +1,11 @@
-/** A request for an operation before it is queued: its target and its payload, parsed and validated. Pure. */
+/** A request for an operation before it is queued: its target and its payload, parsed and validated, or its mistakes. Pure. */
 import { z } from 'zod'
 import { maxLengths } from '../../../schema/operation-specs.ts'
 import type { commonColumns } from '../../../schema/outbox-tables.ts'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import {
   expectSchema,
+  type FieldValues,
   findForbiddenCharacter,
   forbiddenCharacterMistake,
   idSchema,
@@ -12,10 +13,8 @@ import {
   type RequestField,
   singleLineText,
   timeSchema,
-} from './field-kinds.ts'
-import type { FieldValues } from './field-values.ts'
+} from './fields.ts'
 import { type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
-import { mistakeText, type RequestMistake, toMistake } from './request-mistake.ts'
 
 /** What every write-back may have besides its operation, target and payload. */
 export type CommonValues = {
@@ -169,4 +168,52 @@ function toMistakes(issue: z.core.$ZodIssue, line: Readonly<Record<string, unkno
 
 function invalidRequest(...mistakes: RequestMistake[]): RequestParseResult {
   return { ok: false, mistakes }
+}
+
+/** Options of an import that let such rows through: a person who knows better may use them. */
+export type ImportOverride = 'ignore-columns' | 'allow-duplicates' | 'encoding'
+
+export type RequestMistake = {
+  /** The field's or the column's name; null if it concerns the whole line. */
+  readonly field: string | null
+  /** The same text for every value, so that equal mistakes can be counted. */
+  readonly why: string
+  /** For a person, shortened; null if there is none or it says nothing. */
+  readonly found: string | null
+  readonly override: ImportOverride | null
+  /** What could be meant in this row, to choose from. */
+  readonly candidates?: string
+}
+
+const maxFoundLength = 60
+
+export function toMistake(
+  field: string | null,
+  why: string,
+  found?: unknown,
+  override: ImportOverride | null = null,
+): RequestMistake {
+  return { field, why, found: describeFound(found), override }
+}
+
+/** Without the value. */
+export function mistakeText({ field, why }: Pick<RequestMistake, 'field' | 'why'>): string {
+  return field === null ? why : `${field}: ${why}`
+}
+
+function describeFound(value: unknown): string | null {
+  if (value == null) return null
+  const text = typeof value === 'string' ? value : typeof value === 'object' ? toJson(value) : String(value)
+  if (text.trim() === '') return null
+  const characters = [...text.slice(0, 2 * maxFoundLength)]
+  return characters.length > maxFoundLength ? `${characters.slice(0, maxFoundLength).join('')}…` : text
+}
+
+function toJson(value: object): string {
+  try {
+    return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member))
+  } catch {
+    // It is nested hundreds of thousands of times.
+    return Array.isArray(value) ? '[…]' : '{…}'
+  }
 }

@@ -26,7 +26,6 @@ import {
 } from '../core/review-summary.ts'
 import { parseRequest } from '../core/writeback-request.ts'
 import { approvable } from '../decide.ts'
-import type { ImportLine } from '../import/parse-lines.ts'
 import type { Outbox } from '../sql/outbox.ts'
 import type { QueuedRow } from '../sql/review-rows.ts'
 
@@ -163,37 +162,6 @@ export async function reviewSource(
     await onReviews?.(reviews)
   }
   return counter.summary()
-}
-
-/** `readLines`: reads the file from its start. `expiresAt`: the default for lines without an expiry. Keeps checks in memory. */
-export function importSource(readLines: () => AsyncIterable<ImportLine>, expiresAt: string | null): ReviewSource {
-  const checks = new Map<number, ReviewCheck>()
-  return {
-    batch: null,
-    async *rows() {
-      let place = 0
-      for await (const { row: position, result } of readLines()) {
-        if (!result.ok) continue
-        place += 1
-        const request = { ...result.request, expiresAt: result.request.expiresAt ?? expiresAt }
-        const { operation, target } = request
-        const row = {
-          position,
-          place,
-          id: null,
-          operation,
-          target,
-          queued: null,
-          request: { ok: true, request },
-        } as const
-        yield { row, queued: null }
-      }
-    },
-    readChecks: async () => checks,
-    storeChecks: async (rows, checkedAt) => {
-      for (const { review } of rows) checks.set(review.place, { ...review, checkedAt })
-    },
-  }
 }
 
 /** The drafts and the queued rows, numbered as in their file, or else within the whole batch. Checks are stored, and hold until a row changes. */

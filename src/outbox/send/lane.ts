@@ -13,8 +13,7 @@ import {
 import type { SettledWriteback } from '../core/group-reasons.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, Writeback } from '../core/outbox-entry.ts'
-import { mistakeText } from '../core/request-mistake.ts'
-import { hasExpired, parseRequest } from '../core/writeback-request.ts'
+import { hasExpired, mistakeText, parseRequest } from '../core/writeback-request.ts'
 import { createHandler } from '../handlers/all-handlers.ts'
 import {
   isInDoubt,

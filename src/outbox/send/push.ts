@@ -1,11 +1,14 @@
 /** Sends what is queued of a project until none can be sent, says how far it is, and reports. */
+
 import type { ApiFailure } from '../../service/core/api-failure.ts'
 import type { SlotLimits } from '../../service/core/budget.ts'
-import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import type { ProjectName } from '../../values/project.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
 import { countOperations, estimateBatchMs, type OperationCounts } from '../core/batches.ts'
+import type { ReasonGroup } from '../core/group-reasons.ts'
 import { operations } from '../core/operations.ts'
-import type { PushReport } from '../core/reports.ts'
+import type { StatusCounts } from '../core/state.ts'
 import type { WritebackDeps } from '../handlers/operation-handler.ts'
 import { circuitNotices, missingScopeNotices, withoutProjectNotices } from './circuit-breaker.ts'
 import { maxConcurrentLanes } from './lane.ts'
@@ -19,6 +22,26 @@ type PushOptions = {
   readonly onProgress: (progress: PushProgress) => void
   /** Rows in the warehouse without a project. */
   readonly countWithoutProject: () => Promise<number>
+}
+
+/** `push`, one project. */
+export type PushReport = {
+  readonly project: ProjectName
+  /** Write-backs that this process settled, by their new state. */
+  readonly settled: StatusCounts
+  /** The whole queue at the end, by state. */
+  readonly queue: StatusCounts
+  readonly tookMs: Ms
+  readonly requests: number
+  readonly outcome: 'done' | 'held' | 'interrupted'
+  /** Stopped batches that have drafts. */
+  readonly stopped: readonly { readonly batch: string; readonly drafts: number }[]
+  /** Why some remain queued: the circuit breaker, or a missing scope. Sentences for users. */
+  readonly notices: readonly string[]
+  /** Lanes that wait until a person resolves an uncertain write-back. */
+  readonly heldLanes: number
+  /** Why write-backs that this process settled did not succeed. */
+  readonly reasons: readonly ReasonGroup[]
 }
 
 const maxStopped = 20

@@ -46,10 +46,8 @@ import { readLanes } from './revert-source.ts'
 import { nameEntries, readFacts, readTargets } from './review-facts.ts'
 import { listBatch, listChecked, readAhead, readChecks, storeChecks } from './review-rows.ts'
 import { decideSending, readSendingStop } from './sending.ts'
-import { findVisitorConversations } from './visitor-matches.ts'
 
 export type Outbox = ReturnType<typeof createOutbox>
-export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'listReplies'>
 
 export function createOutbox(context: ProjectDb) {
   // Enqueued rows may come from a stream that can be read only once, and people repeat their own decisions.
@@ -64,7 +62,7 @@ export function createOutbox(context: ProjectDb) {
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
-    ...{ findConversation, findVisitorConversations, listColumnMaps, readSendingStop },
+    ...{ findConversation, listColumnMaps, readSendingStop },
   })
   const outbox = retryAllMethods(context.retry, repeated)
   return {

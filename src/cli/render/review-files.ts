@@ -1,0 +1,203 @@
+/**
+ * Writes a review to files while it runs: CSV, lines to print after the counts, and one HTML page to look at and to pass on,
+ * without scripts, and without requests to anywhere. Texts of others are escaped, isolated in direction, and show their
+ * invisible characters.
+ */
+
+import { tmpdir } from 'node:os'
+import { documentFoot, documentHead } from '../../document/document-frame.ts'
+import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
+import type { ExportColumn, ExportValue, OverwriteOptions } from '../../export/export.ts'
+import { createOutputFile, createUnnamedFile, readFromStart } from '../../export/output-file.ts'
+import { createCsvWriter } from '../../export/writers/csv-writer.ts'
+import { reviewActions } from '../../outbox/core/operations.ts'
+import { reviewOutcomes } from '../../outbox/core/review.ts'
+import {
+  describeDifference,
+  describeEffect,
+  describeGroup,
+  describeOrder,
+  describeSide,
+  outcomeLabels,
+} from '../../outbox/core/review-labels.ts'
+import type { CheckedReview, ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import { showInvisible } from '../../values/invisible.ts'
+
+/** A place for a review, which shows its counts first. */
+export type ReviewOutput = {
+  readonly write: (reviews: readonly CheckedReview[]) => Promise<void>
+  /** Call it after all rows. */
+  readonly finish: (summary: ReviewSummary, text: ReviewPageText) => Promise<void>
+  /** Removes what is not finished. Call it when done, also after an error. */
+  readonly close: () => Promise<void>
+}
+
+/** Throws UserError if the file exists or cannot be created. */
+export async function openCsvOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
+  const file = await createOutputFile(path, options)
+  const writer = createCsvWriter(reviewColumns, file.output, { forSpreadsheets: true })
+  return {
+    write: (reviews) => writer.write(reviews.map((review) => reviewColumns.map(({ cell }) => cell(review)))),
+    finish: async () => {
+      await writer.end()
+      await file.publish()
+    },
+    close: file.discard,
+  }
+}
+
+/** Throws UserError if the file exists or cannot be created. */
+export async function openPageOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
+  const { output, publish, discard } = await createOutputFile(path, options)
+  const rows = await createUnnamedFile(tmpdir())
+  return {
+    write: (reviews) => rows.appendFile(reviews.map(reviewPageRow).join('')),
+    finish: async (summary, text) => {
+      await output.write(Buffer.from(reviewPageHead(text, summary)))
+      for await (const chunk of readFromStart(rows)) await output.write(chunk)
+      await output.write(Buffer.from(reviewPageFoot))
+      await publish()
+    },
+    close: () => rows.close().finally(discard),
+  }
+}
+
+/** `toLine`: without a line end. `print`: resolves when more may be printed. */
+export async function openLinesOutput(
+  toLine: (review: CheckedReview) => string,
+  print: (bytes: Uint8Array) => Promise<void>,
+): Promise<ReviewOutput> {
+  const lines = await createUnnamedFile(tmpdir())
+  return {
+    write: (reviews) => lines.appendFile(reviews.map((review) => `${toLine(review)}\n`).join('')),
+    finish: async () => {
+      for await (const chunk of readFromStart(lines)) await print(chunk)
+    },
+    close: () => lines.close(),
+  }
+}
+
+type ReviewColumn = ExportColumn & { readonly cell: (review: CheckedReview) => ExportValue }
+
+/** A review as CSV for spreadsheets: one line for each row. */
+const reviewColumns: readonly ReviewColumn[] = [
+  { name: 'row', type: 'integer', cell: ({ position }) => position },
+  { name: 'id', type: 'text', cell: ({ id }) => id },
+  { name: 'operation', type: 'text', cell: ({ operation }) => operation },
+  { name: 'target', type: 'text', cell: ({ target }) => target },
+  { name: 'visitor_name', type: 'text', cell: ({ visitorName }) => visitorName },
+  { name: 'outcome', type: 'text', cell: ({ outcome }) => outcome },
+  { name: 'reason', type: 'text', cell: ({ reason }) => reason },
+  { name: 'why', type: 'text', cell: ({ why }) => why },
+  { name: 'old', type: 'text', cell: ({ changes }) => describeSide(changes, 'old') },
+  { name: 'new', type: 'text', cell: ({ changes }) => describeSide(changes, 'new') },
+  { name: 'visitor_last_words', type: 'text', cell: ({ lastWords }) => lastWords?.text ?? null },
+  { name: 'visitor_last_words_at', type: 'time', cell: ({ lastWords }) => lastWords?.at ?? null },
+  { name: 'first_words', type: 'text', cell: ({ firstWords }) => firstWords },
+  { name: 'after_row', type: 'integer', cell: ({ after }) => after },
+  { name: 'expect', type: 'text', cell: ({ expect }) => expect },
+  { name: 'expires_at', type: 'time', cell: ({ expiresAt }) => expiresAt },
+  { name: 'checked_outcome', type: 'text', cell: ({ check }) => check?.outcome ?? null },
+  { name: 'checked_why', type: 'text', cell: ({ check }) => check?.why ?? null },
+  { name: 'checked_differs', type: 'boolean', cell: ({ check }) => check?.differs ?? null },
+  { name: 'checked_at', type: 'time', cell: ({ check }) => check?.checkedAt ?? null },
+]
+
+export type ReviewPageText = {
+  /** What is reviewed: the name of a file or a batch. */
+  readonly title: string
+  /** When, by whom it is queued, and the like; a line each. */
+  readonly notes: readonly string[]
+}
+
+/** Up to the table of all rows, which follows as `reviewPageRow`. */
+function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
+  return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of ${foreign(title)}</h1>
+${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${checksSection(summary)}${summary.groups.map(groupSection)}<section>
+<h2>All ${pluralize(summary.rows, 'row')}</h2>
+<div class="scroll"><table>
+<thead>${tableHeader(rowColumns, 'lines')}</thead>
+<tbody>
+`.html
+}
+
+function reviewPageRow(review: CheckedReview): string {
+  const { action, outcome } = review
+  return tableRow(rowColumns, cellsOf(review, [reviewActions[action][0], outcomeLabels[outcome]]), 'lines').html
+}
+
+const reviewPageFoot = `</tbody>
+</table></div>
+</section>
+${documentFoot}`
+
+const columnsWith = (middle: readonly string[]): readonly Column[] => [
+  { title: 'row', isNumber: true },
+  ...['visitor', ...middle, 'last words of the visitor', 'effect', 'checked with the service'].map((title) => ({
+    title,
+  })),
+]
+const groupColumns = columnsWith([])
+const rowColumns = columnsWith(['operation', 'outcome'])
+
+function countsTable({ counts, groups }: ReviewSummary): Html {
+  const rows = reviewOutcomes.map((outcome) => {
+    const own = groups.filter((group) => group.outcome === outcome)
+    return html`<tr><th scope="row">${outcomeLabels[outcome]}</th><td class="number">${formatCount(counts[outcome])}</td><td>${own.map((group) => html`${describeGroup(group, formatCount)}<br>`)}</td></tr>\n`
+  })
+  return html`<table>
+<caption>What the rows would do, as the mirror shows it</caption>
+<tbody>
+${rows}</tbody>
+</table>
+`
+}
+
+function checksSection({ rows, checks }: ReviewSummary): Html {
+  if (checks.rows === 0) return html`<p class="notes">No row was checked with the service.</p>\n`
+  const items = checks.samples.map(
+    (review) =>
+      html`<li>row ${review.position}, ${foreign(nameOf(review))}: ${foreign(describeDifference(review))}</li>\n`,
+  )
+  const beyond = checks.differing - checks.samples.length
+  return html`<section>
+<h2>Checked with the service</h2>
+<p>${formatCount(checks.rows)} of ${pluralize(rows, 'row')}, the first at ${checks.oldestAt ?? ''}; ${formatCount(checks.differing)} otherwise than the mirror shows${beyond > 0 ? `, of which these are the first ${checks.samples.length}` : ''}.</p>
+<ul>
+${items}</ul>
+</section>
+`
+}
+
+function groupSection(group: ReviewGroup): Html {
+  const { outcome, samples, count } = group
+  const beyond = count - samples.length
+  return html`<section>
+<h2>${outcomeLabels[outcome]}: ${describeGroup(group, formatCount)}</h2>
+<div class="scroll">${table({ caption: null, columns: groupColumns, rows: samples.map((review) => cellsOf(review, [])) }, 'lines')}</div>
+${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, below.</p>\n` : nothing}</section>
+`
+}
+
+/** `middle`: cells between the name and the words. */
+function cellsOf(review: CheckedReview, middle: readonly string[]): Cell[] {
+  const { position, lastWords, check } = review
+  const checked = check === null ? '' : check.differs ? (check.why ?? outcomeLabels[check.outcome]) : 'the same'
+  return [
+    ...[position, foreign(nameOf(review)), ...middle, foreign(lastWords?.text ?? '')],
+    html`${foreign(describeEffect(review))}${describeOrder(review)}`,
+    foreign(checked),
+  ]
+}
+
+/** The target's id where there is no name. */
+function nameOf({ visitorName, target }: CheckedReview): string {
+  return visitorName ?? target
+}
+
+/** Its direction does not affect what stands beside it. */
+function foreign(plain: string): Html {
+  return html`<bdi>${showInvisible(plain)}</bdi>`
+}

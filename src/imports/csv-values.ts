@@ -1,0 +1,212 @@
+/** The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has them. */
+
+import type { RequestField } from '../outbox/core/fields.ts'
+import { isOperation, operationTypes } from '../outbox/core/operations.ts'
+import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
+import type { ColumnMap } from '../outbox/outbox.ts'
+import { nearestNames } from '../values/nearest-names.ts'
+import {
+  columnLetter,
+  fromCsvCell,
+  isRequestColumn,
+  knownColumn,
+  namedColumn,
+  parseFlag,
+  requestColumns,
+  requestFields,
+  toColumnKey,
+  visitorColumns,
+} from './csv-cells.ts'
+import { columnOfWord } from './header-words.ts'
+import { isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
+import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
+
+type FieldValue = string | boolean | null
+
+export type RowFields = {
+  readonly fields: Readonly<Record<string, FieldValue>>
+  /** The cells of these fields, as a person sees them. */
+  readonly cells: ReadonlyMap<string, string>
+  /** Of cells that have no value of their column. Their fields have the text of the cell. */
+  readonly mistakes: readonly RequestMistake[]
+}
+
+/** Empty cells are left out; `null` clears a field. */
+export function toRowFields(cells: readonly string[], header: CsvHeader): RowFields {
+  const filled = cells.flatMap((cell, index) => {
+    const column = header.columns[index]
+    return isField(column) && cell.trim() !== '' ? [{ field: column.field, cell }] : []
+  })
+  const fields = Object.fromEntries(filled.map(({ field, cell }) => [field, parseCell(field, cell)] as const))
+  return {
+    fields: withoutClearedCheckboxes(fields),
+    cells: new Map(filled.map(({ field, cell }) => [field, cell.trim()])),
+    mistakes: filled.flatMap(({ field, cell }) => cellMistakes(field, cell)),
+  }
+}
+
+/** Nothing but cleared checkboxes: a spreadsheet fills a column of them down to its last row. */
+export function isBlankRow(cells: readonly string[], header: CsvHeader): boolean {
+  return cells.every((cell, index) => {
+    const column = header.columns[index]
+    return cell.trim() === '' || (isField(column) && kindOf(column.field) === 'flag' && parseFlag(cell) === false)
+  })
+}
+
+/** A column of checkboxes has `false` in the rows of other operations, too. */
+function withoutClearedCheckboxes(fields: Readonly<Record<string, FieldValue>>): RowFields['fields'] {
+  const { operation } = fields
+  if (!isOperation(operation)) return fields
+  const isForeign = (field: string) => kindOf(field) === 'flag' && !(field in operationTypes[operation].fields)
+  return Object.fromEntries(Object.entries(fields).filter(([field, value]) => value !== false || !isForeign(field)))
+}
+
+function kindOf(field: string): RequestField['kind'] {
+  if (visitorColumns.some((column) => column === field)) return 'line'
+  return field === 'operation' ? 'word' : (requestFields.get(field)?.kind ?? 'id')
+}
+
+function parseCell(field: string, cell: string): FieldValue {
+  const kind = kindOf(field)
+  // Texts and keys are used exactly as they were written, with their outer spaces.
+  if (kind === 'text' || kind === 'key') return fromCsvCell(cell)
+  if (kind === 'line') return fromCsvCell(cell)?.trim() ?? null
+  // Zero-width spaces, direction marks, byte order marks: pasted along with ids, and seen by no one.
+  const value = fromCsvCell(cell.replace(/\p{Cf}/gu, '').trim())
+  if (value === null || value.length > maxShortLength) return value
+  if (kind === 'flag') return parseFlag(value) ?? value
+  if (kind === 'word') return value.toLowerCase()
+  if (kind === 'time') return toStandardTime(value)
+  return kind === 'id' ? toId(value) : toStandardTime(toId(value))
+}
+
+/** Longer than any id or time. */
+const maxShortLength = 100
+
+function cellMistakes(field: string, cell: string): readonly RequestMistake[] {
+  const kind = kindOf(field)
+  if (isFormulaError(cell)) return [toMistake(field, 'is the error of a formula', cell)]
+  if (isNoValue(cell)) return [toMistake(field, noValue, cell)]
+  const isKey = kind === 'id' || kind === 'message' || kind === 'key'
+  return isKey && isShortenedNumber(cell) ? [toMistake(field, shortenedNumber, cell)] : []
+}
+
+const noValue = 'is how a program writes that there is no value; leave the cell empty, or write null to clear the field'
+
+const shortenedNumber =
+  'is a number that a spreadsheet has shortened, and its last digits are lost; format the column as text before you paste the values'
+
+/** Spaces and quotes stand around ids. Word processors replace hyphens and quotes; `="…"` keeps a spreadsheet from changing it; `7.0` is how pandas writes 7. */
+function toId(text: string): string {
+  let end = text.length
+  // An expression that is anchored at the end only would take quadratic time.
+  while (end > 0 && /[\s"'}‘’“”„«»]/.test(text.charAt(end - 1))) end -= 1
+  const bare = text.slice(0, end).replace(/^[\s"'{‘’“”„«»=]+/, '')
+  return /^\d{1,15}\.0$/.test(bare) ? bare.slice(0, -2) : bare.replace(/[‐‑‒–—−]/g, '-')
+}
+
+/** SQL databases write a space, and leave out the minutes of a whole zone. */
+function toStandardTime(text: string): string {
+  return text
+    .replace(/^(\d{4}-\d\d-\d\d) +(\d)/, '$1T$2')
+    .replace(/([+-]\d\d)$/, (zone, _, at) => (at > 15 ? `${zone}:00` : zone))
+}
+
+/** Columns without meaning for the import: those named here, or all that it does not know. */
+export type IgnoredColumns = readonly string[] | 'all'
+
+export type HeaderOptions = { readonly ignoreColumns?: IgnoredColumns; readonly columns?: ColumnMap }
+
+export type CsvHeader = {
+  /** The cells of the first row as they are. */
+  readonly cells: readonly string[]
+  /** The field of each column. `ignored`: its cells have no meaning here; `unnamed`: it must be empty. */
+  readonly columns: readonly (HeaderColumn | 'ignored' | 'unnamed')[]
+  /** The unknown columns that were let through. */
+  readonly ignored: readonly string[]
+  /** Its rows name no operation: see `reply-sheet.ts`. */
+  readonly isSheet: boolean
+}
+
+type HeaderColumn = { readonly field: string }
+
+/** Each row costs time for each column, so a hostile file must not have millions. */
+const maxColumns = 1_000
+
+/** What each cell means; undefined: nobody has said it. `likely`: also where other columns are not known yet. */
+export function readColumns(cells: readonly string[], columns: ColumnMap = {}) {
+  const said = cells.map((cell) => (Object.hasOwn(columns, toColumnKey(cell)) ? columns[toColumnKey(cell)] : undefined))
+  const named = cells.map((cell, index) => said[index] ?? namedColumn(cell))
+  // A column of the very name leaves others nothing to mean by it.
+  const inSheet = cells.map((cell, index) => {
+    const word = columnOfWord(toColumnKey(cell))
+    return said[index] ?? (word === undefined || named.includes(word) ? named[index] : word)
+  })
+  const likely = named.includes('operation') ? named : inSheet
+  const isSheet = likely === inSheet && isSheetOfReplies(inSheet)
+  return { isSheet, meant: isSheet ? inSheet : named, likely }
+}
+
+/** Column names may be in any order and case, with or without spaces. */
+export function parseHeader(
+  cells: readonly string[],
+  { ignoreColumns: ignore = [], columns: map = {} }: HeaderOptions = {},
+): { ok: true; header: CsvHeader } | { ok: false; mistakes: readonly RequestMistake[] } {
+  if (cells.length > maxColumns) return { ok: false, mistakes: [toMistake(null, 'has more than 1000 columns')] }
+  const { meant, isSheet } = readColumns(cells, map)
+  if (meant.every((column) => column === undefined))
+    return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
+  const isRead = isSheet ? isSheetColumn : isRequestColumn
+  const columns: CsvHeader['columns'][number][] = []
+  const ignored: string[] = []
+  const mistakes: RequestMistake[] = []
+  for (const [index, cell] of cells.entries()) {
+    const [known, key] = [meant[index], toColumnKey(cell)]
+    const isListed = ignore !== 'all' && key !== '' && ignore.some((name) => toColumnKey(name) === key)
+    // Exports, sheets and files of mistakes have columns of their own, and their import needs no word about them.
+    const isOwn = known !== undefined && known !== 'ignored' && !isRequestColumn(known)
+    if (isRead(known) && !isListed) columns.push({ field: known })
+    else if (isListed || isOwn || known === 'ignored' || ignore === 'all') columns.push('ignored')
+    else columns.push('unnamed')
+    if (columns[index] === 'ignored' && key !== '' && !isOwn) ignored.push(toColumnTitle(cell))
+    if (columns[index] === 'unnamed' && key !== '') mistakes.push(unknownColumn(cell, index))
+  }
+  mistakes.push(...repeatedColumns(columns))
+  const hasOperation = columns.some((column) => isField(column) && column.field === 'operation')
+  if (!isSheet && !hasOperation) mistakes.push(missingOperation)
+  return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, header: { cells, columns, ignored, isSheet } }
+}
+
+/** Whether at least one cell is the name of a column. Otherwise the row holds something else. */
+export function namesColumns(cells: readonly string[]): boolean {
+  return cells.some((cell) => knownColumn(cell) !== undefined)
+}
+
+const noHeader = `does not name the columns; the first row must have names like ${requestColumns.slice(0, 4).join(', ')}`
+
+const missingOperation = toMistake('operation', 'column is missing; the first row must name the columns')
+
+export function isField(column: unknown): column is HeaderColumn {
+  return typeof column === 'object'
+}
+
+function unknownColumn(cell: string, index: number): RequestMistake {
+  const near = nearestNames(toColumnTitle(cell).replaceAll(' ', '_'), requestColumns)
+  const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`
+  return toMistake(toColumnTitle(cell), `unknown column${hint}`, `column ${columnLetter(index)}`, 'ignore-columns')
+}
+
+function repeatedColumns(columns: readonly unknown[]): readonly RequestMistake[] {
+  const fields = columns.flatMap((column, index) => (isField(column) ? [{ field: column.field, index }] : []))
+  return [...Map.groupBy(fields, ({ field }) => field)].flatMap(([field, places]) =>
+    places.length < 2
+      ? []
+      : [toMistake(field, 'appears twice', `columns ${places.map(({ index }) => columnLetter(index)).join(' and ')}`)],
+  )
+}
+
+/** On one line, and shortened: the first row of a file that is not CSV can contain anything. */
+function toColumnTitle(cell: string): string {
+  const title = cell.replace(/\s+/g, ' ').trim()
+  return title.length > 60 ? `${title.slice(0, 60)}…` : title
+}

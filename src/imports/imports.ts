@@ -1,0 +1,26 @@
+/**
+ * Files become write-backs: any spreadsheet, CSV or JSON Lines is read as a person meant it, every row is checked before any
+ * is queued, and all are queued or none. What is not certain is refused, with the row and the reason.
+ */
+export type { LineMistake } from './check-lines.ts'
+export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './csv-cells.ts'
+export { formatRows, type MistakeKind } from './mistake-kinds.ts'
+export { fileSource, type ImportFile, type ImportSource, prepareFile, readHead, withImportFile } from './open-file.ts'
+export {
+  type CheckFileOptions,
+  checkFile,
+  type ImportOptions,
+  importFile,
+  type QueuedImport,
+  type RejectedImport,
+} from './queue-file.ts'
+export {
+  columnMeanings,
+  isMeaning,
+  type SheetOptions,
+  type SheetRow,
+  sheetColumns,
+  sheetHeader,
+  sheetTemplate,
+  toSheetLine,
+} from './reply-sheet.ts'

@@ -1,0 +1,93 @@
+/**
+ * Writes the rows of an import that have mistakes to a file, each with its row number and the reason, in the form of the
+ * imported file: the spreadsheet that saved that opens this as well. Corrected, it can be imported as it is.
+ */
+import { realpath } from 'node:fs/promises'
+import type { OutputFile } from '../export/export.ts'
+import { createOutputFile } from '../export/output-file.ts'
+import { byteOrderMark, quoteCsvCell } from '../export/writers/csv-writer.ts'
+import { mistakeText, type RequestMistake } from '../outbox/core/writeback-request.ts'
+import type { Json } from '../values/json.ts'
+import { asJsonObject, stringifyJson, tryParseJson } from '../values/json.ts'
+import { UserError } from '../values/user-error.ts'
+import { jsonLineColumn, mistakeColumns, requestColumns, toCsvCell, toHarmlessCell } from './csv-cells.ts'
+import type { FileForm } from './file-form.ts'
+import type { ImportLine } from './parse-lines.ts'
+
+/** `imported`: the path of the imported file; null for standard input. Throws UserError if they are the same. */
+export async function createMistakesFile(path: string, imported: string | null, form: FileForm) {
+  await rejectSameFile(path, imported)
+  const encode = createEncoder(form)
+  let file: OutputFile | null = null
+  let rows = 0
+  return {
+    async write({ source, row }: ImportLine, mistakes: readonly RequestMistake[]): Promise<void> {
+      if (source.format === 'csv header') return
+      // A file without mistakes leaves the file of an earlier import as it is.
+      file ??= await createOutputFile(path, { overwrite: true })
+      if (rows === 0) await file.output.write(encode([...mistakeColumns, ...toHeaderCells(source)]))
+      rows += 1
+      await file.output.write(encode([String(row), mistakes.map(toReason).join('; '), ...toCells(source)]))
+    },
+    /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
+    async publish(): Promise<number> {
+      await file?.publish()
+      return rows
+    },
+    /** Call it when done, also after an error. */
+    discard: async () => file?.discard(),
+  }
+}
+
+function toReason({ candidates, ...mistake }: RequestMistake): string {
+  return `${mistakeText(mistake)}${candidates === undefined ? '' : `: ${candidates}`}`
+}
+
+type RowSource = Exclude<ImportLine['source'], { readonly format: 'csv header' }>
+
+function toHeaderCells(source: RowSource): readonly string[] {
+  if (source.format === 'jsonl') return [...requestColumns, jsonLineColumn]
+  return withoutMistakes(source.header.cells, source.header.cells).map(toHarmlessCell)
+}
+
+function toCells(source: RowSource): readonly string[] {
+  if (source.format === 'jsonl') return toJsonCells(source.text)
+  return withoutMistakes(source.cells, source.header.cells).map(toHarmlessCell)
+}
+
+/** Without the columns of an earlier file of mistakes. */
+function withoutMistakes(cells: readonly string[], header: readonly string[]): readonly string[] {
+  return cells.filter((_, index) => !mistakeColumns.some((column) => column === header[index]))
+}
+
+/** The fields of a JSON line; a line that is not an object as it is. */
+function toJsonCells(text: string): readonly string[] {
+  const fields = asJsonObject(tryParseJson(text))
+  const toCell = (value: Json | undefined) => {
+    if (value === undefined) return ''
+    return toCsvCell(typeof value === 'object' && value !== null ? stringifyJson(value) : (value as string))
+  }
+  if (fields === null) return [...requestColumns.map(() => ''), toCsvCell(text)]
+  const hasOthers = Object.keys(fields).some((field) => !requestColumns.includes(field))
+  return [...requestColumns.map((field) => toCell(fields[field])), hasOthers ? toCsvCell(text) : '']
+}
+
+/** Excel splits a file with a byte order mark as it would have saved it. UTF-16 stays UTF-16. */
+function createEncoder({ encoding, separator, format }: FileForm): (cells: readonly string[]) => Buffer {
+  const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
+  const between = format === 'jsonl' || separator === '|' ? ',' : separator
+  let start = byteOrderMark
+  return (cells) => {
+    const text = `${start}${cells.map(quoteCsvCell).join(between)}\r\n`
+    start = ''
+    return Buffer.from(text, isUtf16 ? 'utf16le' : 'utf8')
+  }
+}
+
+async function rejectSameFile(path: string, imported: string | null): Promise<void> {
+  if (imported === null) return
+  const [target, source] = await Promise.all([path, imported].map((name) => realpath(name).catch(() => null)))
+  if (target === null || target !== source) return
+  const why = 'it is the file that is imported, which would be lost'
+  throw new UserError({ what: `cannot write ${path}`, why, next: 'name another file with --mistakes', exitCode: 2 })
+}

@@ -1,0 +1,135 @@
+/** A file to import: opened, with what it takes to read it: what its columns mean, and whose conversations its rows are. */
+
+import { toMistake } from '../outbox/core/writeback-request.ts'
+import type { ColumnMap, Outbox, ReviewCheck, ReviewSource } from '../outbox/outbox.ts'
+import type { ProjectDb } from '../warehouse/project-db.ts'
+import { toColumnKey, visitorColumns } from './csv-cells.ts'
+import { readRecords } from './csv-records.ts'
+import { type IgnoredColumns, readColumns } from './csv-values.ts'
+import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
+import { type ImportBuffer, openImportBuffer } from './import-buffer.ts'
+import { readTextLines } from './line-reader.ts'
+import { type ImportLine, type LineOptions, parseLines } from './parse-lines.ts'
+import type { SheetOptions, SoughtVisitor, VisitorMatch } from './reply-sheet.ts'
+import { findVisitorConversations } from './sql/visitor-matches.ts'
+
+export type ParseOptions = FormOptions &
+  Pick<SheetOptions, 'senderName' | 'findConversation'> & {
+    readonly ignoreColumns?: IgnoredColumns
+    readonly columns?: ColumnMap
+    /** Some of them were said of an earlier file. */
+    readonly isRemembered?: boolean
+  }
+
+export type ImportFile = {
+  readonly buffer: ImportBuffer
+  /** The file's path or name; null for standard input. */
+  readonly name: string | null
+  /** How it is to be read. */
+  readonly parse: ParseOptions
+}
+
+export type ImportSource = Pick<ImportFile, 'name' | 'parse'> & {
+  /** A path, or a stream. */
+  readonly source: string | AsyncIterable<Uint8Array>
+}
+
+/** Throws UserError if it cannot be read. */
+export async function withImportFile<T>(
+  { source, name, parse }: ImportSource,
+  work: (file: ImportFile) => Promise<T>,
+): Promise<T> {
+  const buffer = await openImportBuffer(source)
+  try {
+    return await work({ buffer, name, parse })
+  } finally {
+    await buffer.close()
+  }
+}
+
+export function readImportLines(
+  file: ImportFile,
+  more: Pick<LineOptions, 'onEmptyRow' | 'findConversation'> = {},
+): AsyncGenerator<ImportLine> {
+  return parseLines(file.buffer.read(), formOf(file), { ...file.parse, ...more })
+}
+
+export function formOf({ buffer, parse }: ImportFile): FileForm {
+  return detectFileForm(buffer.head, parse)
+}
+
+/**
+ * The file with what it takes to read it: what its columns meant in the last file that had these, and whose conversations its
+ * addresses and names are. Both are found once, so that all reads of the file agree.
+ */
+export async function prepareFile(
+  context: ProjectDb,
+  outbox: Pick<Outbox, 'listColumnMaps'>,
+  given: ImportFile,
+): Promise<ImportFile> {
+  const head = await readHead(given)
+  if (head === null) return given
+  const unknown = head.columns.filter(({ meaning }) => meaning === null).map(({ key }) => key)
+  const earlier = unknown.length === 0 ? [] : await outbox.listColumnMaps()
+  const remembered = earlier.find((map) => unknown.every((key) => Object.hasOwn(map, key))) ?? {}
+  const known = Object.entries(remembered).filter(([name]) => head.columns.some(({ key }) => key === name))
+  const columns = { ...Object.fromEntries(known), ...given.parse.columns }
+  const file = { ...given, parse: { ...given.parse, columns, isRemembered: known.length > 0 } }
+  const sought = new Map<string, SoughtVisitor>()
+  const note = (visitor: SoughtVisitor): VisitorMatch => {
+    sought.set(JSON.stringify(visitor), visitor)
+    return { mistake: toMistake(null, 'is still to be found') }
+  }
+  const { isSheet, meant } = readColumns(head.cells, columns)
+  const isSought = isSheet && visitorColumns.some((column) => meant.includes(column))
+  if (!isSought || file.parse.findConversation !== undefined) return file
+  for await (const _ of readImportLines(file, { findConversation: note }));
+  const matches = await context.retry.run(() => findVisitorConversations(context, [...sought.values()]))
+  const found = new Map([...sought.keys()].map((key, index) => [key, matches[index]]))
+  const findConversation = (visitor: SoughtVisitor) => found.get(JSON.stringify(visitor)) ?? note(visitor)
+  return { ...file, parse: { ...file.parse, findConversation } }
+}
+
+const exampleRows = 20
+
+/** The columns of a CSV file, each with its likely meaning and its first value; null: it has none. */
+export async function readHead(file: ImportFile) {
+  const form = formOf(file)
+  if (form.format !== 'csv') return null
+  const rows: (readonly string[])[] = []
+  for await (const { cells } of readRecords(readTextLines(file.buffer.read(), form), form)) {
+    if (cells.some((cell) => cell.trim() !== '')) rows.push(cells)
+    if (rows.length > exampleRows) break
+  }
+  const [cells, ...others] = rows
+  if (cells === undefined) return null
+  const { likely } = readColumns(cells, file.parse.columns)
+  const columns = cells.map((cell, index) => ({
+    ...{ title: cell.trim(), key: toColumnKey(cell), meaning: likely[index] ?? null },
+    example: others.map((row) => row[index]?.trim() ?? '').find((value) => value !== '') ?? '',
+  }))
+  return { cells, columns: columns.filter(({ key }) => key !== '') }
+}
+
+/** What its valid rows would do. `expiresAt`: the default for rows without an expiry. Keeps checks in memory. */
+export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSource {
+  const checks = new Map<number, ReviewCheck>()
+  return {
+    batch: null,
+    async *rows() {
+      let place = 0
+      for await (const { row: position, result } of readImportLines(file)) {
+        if (!result.ok) continue
+        place += 1
+        const request = { ...result.request, expiresAt: result.request.expiresAt ?? expiresAt }
+        const { operation, target } = request
+        const unqueued = { id: null, queued: null, request: { ok: true, request } } as const
+        yield { row: { ...unqueued, position, place, operation, target }, queued: null }
+      }
+    },
+    readChecks: async () => checks,
+    storeChecks: async (rows, checkedAt) => {
+      for (const { review } of rows) checks.set(review.place, { ...review, checkedAt })
+    },
+  }
+}

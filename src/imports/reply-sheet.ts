@@ -1,0 +1,136 @@
+/**
+ * Sheets of replies: CSV without the column `operation`, as a list of conversations is downloaded. A row is a reply, the flag
+ * "handled", or first the reply and then the flag; one without either is still to be written, and no mistake. Pure.
+ */
+import { byteOrderMark, toCsvLine } from '../export/writers/csv-writer.ts'
+import { idSchema } from '../outbox/core/fields.ts'
+import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
+import { shownColumns, toCsvCell, visitorColumns } from './csv-cells.ts'
+
+/** What a person fills in, and what each does: in the template, and where a person says what a column is. */
+export const sheetColumns = {
+  conversation_id: 'the id of the conversation',
+  visitor_email: "instead of an id: the visitor's address. It must lead to one conversation, or to one that is open",
+  visitor_name: "instead of an id: the visitor's name, exactly as it is",
+  content: 'the reply. Empty: none is sent',
+  handled: 'yes marks the conversation handled, after the reply',
+  sender_name: 'the name that the visitor sees; empty: the one that is given when the sheet is imported',
+  ref: 'your own key. A row with the same ref is queued once, however often the sheet is imported',
+  expect: 'the id of the last message that you saw. Nothing is sent if the visitor has written since',
+  expires_at: 'not sent after this time, such as 2026-01-31T18:00:00Z',
+} as const
+type SheetColumn = keyof typeof sheetColumns
+
+export function isSheetColumn(name: string | undefined): name is SheetColumn {
+  return name !== undefined && Object.hasOwn(sheetColumns, name)
+}
+
+/** What a person may say that a column means. */
+export const columnMeanings = { ...sheetColumns, ignored: 'nothing' } as const
+
+export function isMeaning(name: string): boolean {
+  return Object.hasOwn(columnMeanings, name)
+}
+
+/** `columns`: the meanings of all headers that have one. A visitor's id is for other operations. */
+export function isSheetOfReplies(columns: readonly (string | undefined)[]): boolean {
+  const hasOne = (...names: string[]) => names.some((name) => columns.includes(name))
+  return hasOne('conversation_id', ...visitorColumns) && hasOne('content', 'handled') && !hasOne('visitor_id')
+}
+
+export type SoughtVisitor = { readonly email: string | null; readonly name: string | null }
+export type VisitorMatch =
+  | { readonly conversationId: string; readonly foundBy: string }
+  | { readonly mistake: RequestMistake }
+
+export type SheetOptions = {
+  /** The sender of replies that name none. */
+  readonly senderName?: string
+  readonly findConversation?: (visitor: SoughtVisitor) => VisitorMatch
+  /** Called for a row without a reply and a flag. */
+  readonly onEmptyRow?: () => void
+}
+
+type Fields = Readonly<Record<string, string | boolean | null>>
+
+/** The rows of an import that a row of a sheet is. */
+export function toSheetRequests(fields: Fields, { senderName, findConversation }: SheetOptions) {
+  const { content, handled, sender_name, visitor_email, visitor_name, ref, ...others } = fields
+  const sought = { email: toText(visitor_email), name: toText(visitor_name) }
+  const isSought = others.conversation_id === undefined && (sought.email !== null || sought.name !== null)
+  const hasFlag = handled !== undefined && handled !== false
+  if (content === undefined && !hasFlag) return { requests: [], mistakes: [], foundBy: null }
+  const found = isSought ? findConversation?.(sought) : undefined
+  const match = found !== undefined && 'conversationId' in found ? found : null
+  const shared = match === null ? others : { ...others, conversation_id: match.conversationId }
+  const sender = sender_name ?? senderName
+  const requests = [
+    ...(content === undefined
+      ? []
+      : [{ ...shared, operation: 'message', content, ...withValue('sender_name', sender), ...withValue('ref', ref) }]),
+    // Its own key, so that a flag may follow a reply of an earlier import.
+    ...(hasFlag
+      ? [{ ...shared, operation: 'handled', handled, ...withValue('ref', ref == null ? ref : `${ref} handled`) }]
+      : []),
+  ]
+  const mistakes = found !== undefined && 'mistake' in found ? [found.mistake] : refMistakes(fields)
+  return { requests: requests as (Fields & { ref?: string })[], mistakes, foundBy: match?.foundBy ?? null }
+}
+
+function toText(value: Fields[string] | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function withValue(name: string, value: Fields[string] | undefined): Fields {
+  return value === undefined ? {} : { [name]: value }
+}
+
+const refStart = 'sheet'
+const movedRef =
+  'is of another conversation: was the sheet sorted by some of its columns only? Download it again, or sort all of them'
+
+/** The ref of a downloaded row names its conversation. */
+function refMistakes({ ref, conversation_id: id }: Fields): readonly RequestMistake[] {
+  const [start, of] = String(ref).split(' ')
+  const isMoved = start === refStart && idSchema.safeParse(id).success && of?.toLowerCase() !== String(id).toLowerCase()
+  return isMoved ? [toMistake('ref', movedRef, ref)] : []
+}
+
+/** A conversation in a sheet; times are RFC 3339. */
+export type SheetRow = { readonly id: string } & Readonly<
+  Record<'name' | 'email' | 'lastWords' | 'waitingSince' | 'lastMessageId', string | null>
+>
+
+const downloadedColumns = [
+  ...(['conversation_id', 'visitor_name', 'visitor_email', ...shownColumns] as const),
+  ...(['content', 'handled', 'sender_name', 'expires_at', 'ref', 'expect'] as const),
+]
+
+export const sheetHeader = `${byteOrderMark}${toCsvLine(downloadedColumns)}`
+
+/** Without a reply. `ref` and `expect` stand for the conversation as it is now, so a row is queued once for each of its states. */
+export function toSheetLine({ id, name, email, lastWords, waitingSince, lastMessageId }: SheetRow): string {
+  const cells: Partial<Record<(typeof downloadedColumns)[number], string | null>> = {
+    ...{ conversation_id: id, visitor_name: name, visitor_email: email },
+    ...{ last_words: lastWords, waiting_since: waitingSince },
+    ref: [refStart, id, lastMessageId ?? 'empty'].join(' '),
+    expect: lastMessageId === null ? null : keepDigits(lastMessageId),
+  }
+  return toCsvLine(downloadedColumns.map((column) => toCsvCell(cells[column] ?? '')))
+}
+
+/** A spreadsheet shortens longer numbers unless they are text. */
+function keepDigits(digits: string): string {
+  return digits.length > 11 ? `'${digits}` : digits
+}
+
+const templateColumns = Object.keys(sheetColumns)
+const explanations: ReadonlySet<string> = new Set(Object.values(sheetColumns))
+
+/** The columns with a row that explains them, which an import skips. */
+export const sheetTemplate = `${byteOrderMark}${toCsvLine(templateColumns)}${toCsvLine(Object.values(sheetColumns))}`
+
+export function isExplanation(cells: readonly string[]): boolean {
+  const filled = cells.filter((cell) => cell.trim() !== '')
+  return filled.length > 1 && filled.every((cell) => explanations.has(cell))
+}

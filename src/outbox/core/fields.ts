@@ -1,0 +1,160 @@
+/**
+ * The fields of write-backs: what each may hold, and how `writeback add` and CSV give it; and those of conversations and
+ * visitors that they set (`schema/operation-specs.ts`), as the service, the mirror and evidence show them. Pure.
+ */
+import { z } from 'zod'
+import {
+  type FieldName,
+  type FieldSpec,
+  maxLengths,
+  type TargetKind,
+  targetFields,
+} from '../../../schema/operation-specs.ts'
+import { parseTime, rfc3339 } from '../../values/time.ts'
+
+export type RequestField = {
+  readonly schema: z.ZodType
+  /** What a cell of CSV holds, see `import/csv-values.ts`. */
+  readonly kind: PayloadField['kind'] | 'key' | 'message' | 'time' | 'word'
+}
+
+/** A field of an operation's payload. */
+export type PayloadField = {
+  readonly schema: z.ZodType
+  /** In CSV, outer spaces belong to a `text`, but not to a `line`, such as a name. A `flag` is true or false. */
+  readonly kind: 'text' | 'line' | 'id' | 'flag'
+  /** Of its option: the name of the value, and the help. */
+  readonly value: string
+  readonly help: string
+  readonly default?: boolean
+  /** The help of the option that clears it, if null does. */
+  readonly clearHelp?: string
+  /** Whether the option's value `-` means standard input. */
+  readonly readsStdin?: boolean
+}
+
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** zod passes the input only here and leaves it out of its issues. */
+const missingOr = (why: string) => (issue: { readonly input?: unknown }) =>
+  issue.input === undefined ? 'is missing' : why
+
+const visible = /[^\s\p{Default_Ignorable_Code_Point}]/u
+
+/** Control characters other than line ends and tabs, and unpaired surrogates. */
+const forbiddenCharacters = /[\p{Cc}--[\n\r\t]]|\p{Surrogate}/v
+export const forbiddenCharacterMistake = 'contains control characters or unpaired surrogates'
+
+/** The first one by its code, as it cannot be printed: U+000B. */
+export function findForbiddenCharacter(text: string): string | null {
+  const code = forbiddenCharacters.exec(text)?.[0].charCodeAt(0)
+  return code === undefined ? null : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+}
+
+function text(maxLength: number) {
+  return z
+    .string({ error: missingOr('must be text') })
+    .max(maxLength, `is longer than ${maxLength} characters`)
+    .refine((value) => visible.test(value), 'is empty')
+    .refine((value) => !forbiddenCharacters.test(value), forbiddenCharacterMistake)
+}
+
+/** For names, email addresses and keys. */
+export function singleLineText(maxLength: number) {
+  return text(maxLength).refine((value) => !/[\n\r\t]/.test(value), 'must be one line, without tabs')
+}
+
+export const idSchema = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is not a UUID')
+
+export const flagSchema = z.boolean({ error: missingOr('must be true or false') })
+
+export const contentField = {
+  schema: text(maxLengths.content),
+  kind: 'text',
+  value: 'text',
+  help: 'the text; - reads it from standard input (required)',
+  readsStdin: true,
+} as const satisfies PayloadField
+
+/** An id in digits, a time, or the message object of the mirror or the service. */
+export const expectSchema = nullOr(parseExpect, 'must be the last message that you saw: its id, or its time (RFC 3339)')
+
+export const timeSchema = nullOr(parseTimestamp, 'must be a time like 2026-01-31T18:00:00Z')
+
+/** Null or absent, or what `parse` accepts. */
+function nullOr(parse: (value: unknown) => string | undefined, why: string) {
+  return z
+    .unknown()
+    .optional()
+    .transform((value, context): string | null => {
+      const parsed = value == null ? null : parse(value)
+      if (parsed !== undefined) return parsed
+      context.addIssue({ code: 'custom', message: why })
+      return z.NEVER
+    })
+}
+
+function parseExpect(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string') {
+    return parseTimestamp(value) ?? (isMessageId(String(value)) ? String(BigInt(value)) : undefined)
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const fields: Readonly<Record<string, unknown>> = { ...value }
+  const reference = fields.id ?? fields.created_at ?? fields.createdAt ?? fields.last_message_at ?? fields.lastMessageAt
+  return typeof reference === 'object' ? undefined : parseExpect(reference)
+}
+
+/** Limited to what a bigint column can store. */
+function isMessageId(digits: string): boolean {
+  return /^\d{1,19}$/.test(digits) && BigInt(digits) < 2n ** 63n
+}
+
+/** JavaScript parses 30 February as 2 March, and a zone offset can move a time out of the years of RFC 3339. */
+function parseTimestamp(value: unknown): string | undefined {
+  const at = parseTime(value)
+  const day = parseTime(`${String(value).slice(0, 10)}T00:00:00Z`)
+  if (at === undefined || day === undefined) return undefined
+  const exists = String(value).startsWith(rfc3339(day).slice(0, 10))
+  return exists && parseTime(rfc3339(at)) === at ? rfc3339(at) : undefined
+}
+
+/** `handled`: true or false; the others are texts or null. */
+export type FieldValue = boolean | string | null
+/** One that is not known, or not set, is absent. */
+export type FieldValues = { readonly [F in FieldName]?: FieldValue }
+/** By the service's names. */
+export type ShownFields = { readonly [F in FieldName as (typeof targetFields)[F]['shownAs']]?: string | null }
+
+const specs: Readonly<Record<FieldName, FieldSpec>> = targetFields
+export const fieldNames = Object.keys(specs) as readonly FieldName[]
+export const shownName = (field: FieldName) => specs[field].shownAs
+export const shownNames = fieldNames.map(shownName)
+export const nothingShown = Object.fromEntries(shownNames.map((name) => [name, null])) as Required<ShownFields>
+
+export function isFlag(field: FieldName): boolean {
+  return specs[field].flagWords !== undefined
+}
+
+/** Of a record of the service, which may not show all of them. */
+export function toShownFields(record: Readonly<Record<string, unknown>> | null): ShownFields {
+  const shown = shownNames.map((name) => [name, record?.[name]] as const)
+  return Object.fromEntries(shown.filter(([, value]) => typeof value === 'string' || value === null))
+}
+
+export function toFieldValue(field: FieldName, shown: ShownFields | undefined): FieldValue | undefined {
+  const values: Readonly<Record<string, string | null>> = { ...shown }
+  const value = values[shownName(field)]
+  return value === undefined || !isFlag(field) ? value : value !== null
+}
+
+export function toFieldValues(target: TargetKind, shown: ShownFields | undefined): FieldValues {
+  const own = fieldNames.filter((field) => specs[field].target === target)
+  const values = own.map((field) => [field, toFieldValue(field, shown)] as const)
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined))
+}
+
+/** `handled` · `none` · the text, in quotes unless it is to be as it is. */
+export function describeValue(field: FieldName, value: FieldValue, ofText = (text: string) => JSON.stringify(text)) {
+  if (value === null) return 'none'
+  return typeof value === 'string' ? ofText(value) : (specs[field].flagWords?.[value ? 1 : 0] ?? String(value))
+}
