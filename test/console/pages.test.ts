@@ -161,7 +161,7 @@ describe('the week says', () => {
     return buildWeek({
       period: { from, to, whole: { from, to }, before: { from: dates[0] ?? '', to: dates[6] ?? '' } },
       ...{ firstDate, mirroredFrom: firstDate },
-      days: dates.map((date, n) => ({ date, aiOnly: 1, ...numbers(n < 7 ? 2 : 4) })),
+      days: dates.map((date, n) => ({ date, withAi: n < 7 ? 2 : 4, aiOnly: 1, ...numbers(n < 7 ? 2 : 4) })),
       medians: [
         { isCurrent: 1, seconds: 90 },
         { isCurrent: 0, seconds: 60 },
@@ -179,14 +179,16 @@ describe('the week says', () => {
     expect(text).toContain('Conversations started 28 14 before, +14 (+100 %)')
     expect(text).toContain('Until a human answered, median 1 min 30 s 1 min before, +30 s (+50 %)')
     expect(text).toContain('Waiting now 3 the longest for 5 min; 4 a week ago, at the end of the day')
-    expect(text).toContain('Answered by the AI alone 25 % 50 % before, −25 points')
+    expect(text).toContain('AI only, of those with the AI 25 % 50 % before, −25 points')
+    const page = weekSection({ numbers: week('2026-01-01') }, waiting, frame).html
+    expect(page).toContain('<a href="/console/p/main/ai?from=2026-05-25&amp;to=2026-05-31">AI only')
   })
 
-  test('that the days before are fewer, where the mirror begins within them', () => {
+  test('that the days before are fewer, where the oldest conversation is of one of them', () => {
     const text = said({ numbers: week('2026-05-22') })
-    expect(text).toContain('The mirror begins on 2026-05-22')
+    expect(text).toContain('The oldest conversation is of 2026-05-22, so the days before are fewer than 7.')
     expect(text).toMatch(/Conversations started 28 14 before Until/)
-    expect(said({ numbers: week('2026-05-26') })).toContain('does not reach back')
+    expect(said({ numbers: week('2026-05-26') })).toContain('No conversation is older, so nothing is compared.')
   })
 
   test('that its numbers are being counted, or follow the first sync', () => {

@@ -47,13 +47,13 @@ export function buildWeek({ period, firstDate, mirroredFrom, days, medians }: We
   }
 }
 
-/** A share is of the conversations that were started; levels are those at the end of the last day. */
+/** Levels are those at the end of the last day. */
 function numbersOf(days: readonly WeekDay[], medianSeconds: Seconds | null) {
-  const sumOf = (name: 'started' | 'aiOnly' | 'handlings') => days.reduce((sum, day) => sum + day[name], 0)
-  const started = sumOf('started')
+  const sumOf = (name: 'started' | 'withAi' | 'aiOnly' | 'handlings') => days.reduce((sum, day) => sum + day[name], 0)
+  const withAi = sumOf('withAi')
   const { openAtEnd = null, waitingAtEnd = null } = days.at(-1) ?? {}
   return {
-    ...{ started, medianSeconds, waitingAtEnd, openAtEnd, handlings: sumOf('handlings') },
-    aiOnlyShare: started === 0 ? null : sumOf('aiOnly') / started,
+    ...{ started: sumOf('started'), medianSeconds, waitingAtEnd, openAtEnd, handlings: sumOf('handlings') },
+    aiOnlyShare: withAi === 0 ? null : sumOf('aiOnly') / withAi,
   }
 }

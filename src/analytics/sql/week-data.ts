@@ -11,7 +11,7 @@ import { completeWaits } from '../views/waits.ts'
 export type WeekData = NonNullable<Awaited<ReturnType<typeof readWeekData>>>
 
 export type WeekDay = Readonly<
-  { date: LocalDate } & Record<'started' | 'aiOnly' | 'handlings', number> &
+  { date: LocalDate } & Record<'started' | 'withAi' | 'aiOnly' | 'handlings', number> &
     Record<'openAtEnd' | 'waitingAtEnd' | 'medianSeconds', number | null>
 >
 
@@ -38,9 +38,15 @@ export function readWeekData({ db, kind, project }: ProjectDb, now: EpochMs) {
     return {
       ...{ period, firstDate: known.firstDate, mirroredFrom: localDateOf(known.since) },
       days: await read(sql<WeekDay>`
-        select date, started, ai_only as "aiOnly", handlings, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd",
-          human_answer_median_seconds as "medianSeconds"
-        from report_day where project_id = ${project} and date ${sql.raw(dates)} order by date`),
+        select date, started, coalesce(ai.conversations, 0) as "withAi", ai_only as "aiOnly", handlings,
+          open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd", human_answer_median_seconds as "medianSeconds"
+        from report_day
+        left join (
+          select created_date, count(*) as conversations from fct_conversation
+          where project_id = ${project} and created_date ${sql.raw(dates)} and answered_by in ('ai', 'human and ai')
+          group by created_date
+        ) ai on ai.created_date = date
+        where project_id = ${project} and date ${sql.raw(dates)} order by date`),
       /** Of all waits for a human, not of the medians of days. */
       medians: await read(sql<{ isCurrent: number; seconds: Seconds }>`
         select is_current as "isCurrent", median_value as seconds from (${sql.raw(medians)}) counted

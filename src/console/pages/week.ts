@@ -1,6 +1,7 @@
 /** The work of the last seven days beside that of the seven before them, as the views for analysts have it. */
 import type { Change, Week, WeekNumbers } from '../../analytics/analytics.ts'
 import { formatChange, formatValue } from '../../analytics/report/change.ts'
+import { withQuery } from '../../values/address.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, section } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
@@ -10,15 +11,19 @@ import { foreignText } from '../text.ts'
 /** At this moment, not at the end of a day. */
 export type WaitingNow = { readonly count: Html; readonly longest: Html }
 
-type Tile = { readonly name: string; readonly of: keyof WeekNumbers; readonly unit: 'count' | 'seconds' | 'share' }
+/** `page`: which has the number of each day, and what is behind it. */
+type Tile = { readonly name: string; readonly of: keyof WeekNumbers } & {
+  readonly unit: 'count' | 'seconds' | 'share'
+  readonly page: 'charts' | 'waiting' | 'ai'
+}
 
 const tiles: readonly Tile[] = [
-  { name: 'Conversations started', of: 'started', unit: 'count' },
-  { name: 'Until a human answered, median', of: 'medianSeconds', unit: 'seconds' },
-  { name: 'Waiting now', of: 'waitingAtEnd', unit: 'count' },
-  { name: 'Open at the end of the last day', of: 'openAtEnd', unit: 'count' },
-  { name: 'Handled', of: 'handlings', unit: 'count' },
-  { name: 'Answered by the AI alone', of: 'aiOnlyShare', unit: 'share' },
+  { name: 'Conversations started', of: 'started', unit: 'count', page: 'charts' },
+  { name: 'Until a human answered, median', of: 'medianSeconds', unit: 'seconds', page: 'charts' },
+  { name: 'Waiting now', of: 'waitingAtEnd', unit: 'count', page: 'waiting' },
+  { name: 'Open at the end of the last day', of: 'openAtEnd', unit: 'count', page: 'charts' },
+  { name: 'Handled', of: 'handlings', unit: 'count', page: 'charts' },
+  { name: 'AI only, of those with the AI', of: 'aiOnlyShare', unit: 'share', page: 'ai' },
 ]
 
 export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectFrame): Html {
@@ -27,31 +32,27 @@ export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectF
   const failed = typeof data === 'string' ? html`They cannot be counted: ${foreignText(data)}` : null
   const missing = data === null ? counting : (failed ?? 'The numbers of days follow the first sync.')
   const list = html`<ul class="tiles">${tiles.map((tile) => tileOf(tile, week, waiting, frame))}</ul>`
-  const charts = html`<a href="${addressOf(frame, 'charts')}">Charts</a>`
-  return section(
-    'The last 7 days',
-    html`<p class="faint">${week === null ? missing : daysText(week)}</p>${list}`,
-    charts,
-  )
+  return section('The last 7 days', html`<p class="faint">${week === null ? missing : daysText(week)}</p>${list}`)
 }
 
 function daysText({ period, before, changes }: Week): string {
   const days = `${period.from} to ${period.to}, the last that are over and read to their end`
-  if (before === null) return `${days}. The mirror does not reach back to the days before.`
-  if (!before.isWhole) return `${days}. The mirror begins on ${before.from}, so the days before are fewer than 7.`
+  if (before === null) return `${days}. No conversation is older, so nothing is compared.`
+  if (!before.isWhole)
+    return `${days}. The oldest conversation is of ${before.from}, so the days before are fewer than 7.`
   const unwatched = 'Reopenings were not seen then, so what was open is not compared.'
   return `${days}, beside the 7 days before.${changes.openAtEnd.comparison === 'before not whole' ? ` ${unwatched}` : ''}`
 }
 
 function tileOf(
-  { name, of, unit }: Tile,
+  { name, of, unit, page }: Tile,
   week: Week | null,
   { count, longest }: WaitingNow,
   frame: ProjectFrame,
 ): Html {
   const change = week?.changes[of] ?? null
   const isNow = of === 'waitingAtEnd'
-  const title = isNow ? html`<a href="${addressOf(frame, 'waiting')}">${name}</a>` : name
+  const title = html`<a href="${withQuery(addressOf(frame, page), isNow ? {} : { ...week?.period })}">${name}</a>`
   const value = isNow ? count : formatValue(change?.value ?? null, unit)
   const aWeekAgo = week?.days[0]?.waitingAtEnd ?? null
   const compared = isNow
