@@ -61,8 +61,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   const periodTables = remember(countsHoldMs, async ({ project, name, period }: PeriodRequest) =>
     readPeriodTable(await longDb(project), name, period),
   )
-  const agentNames = remember(daysHoldMs, async ({ project, range }: RangeRequest) =>
-    readAgentNames(await longDb(project), range),
+  const agentNames = remember(daysHoldMs, async ({ project, name, period }: PeriodRequest) =>
+    readAgentNames(await longDb(project), period, name),
   )
   /** `report` null: no facts have been derived yet. */
   const reports = remember(countsHoldMs, async ({ project, range }: RangeRequest<Partial<DateRange>>) => {
@@ -112,8 +112,11 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     /** Those that are `Soon`, and what follows: null = it is still being counted. */
     periodTable: (...of: Parameters<typeof tableOf>) => periodTables.get(...tableOf(...of)),
     periodTableSoon: (...of: Parameters<typeof tableOf>) => periodTables.soon(...tableOf(...of), countsWaitMs),
-    agentNames: (project: ConsoleProject, { from, to }: DateRange) =>
-      agentNames.soon(keyOf(project, from, to), { project, range: { from, to } }, countsWaitMs),
+    agentNames: (project: ConsoleProject, name: PeriodTableName, period: PeriodFilter) =>
+      agentNames.soon(
+        ...tableOf(project, name === 'calls' ? name : 'agents', { ...period, agent: null }),
+        countsWaitMs,
+      ),
     countedConversations: (project: ConsoleProject, filter: FactFilter, offset: number) =>
       lists.soon(keyOf(project, filter, offset), { project, filter, offset }, countsWaitMs),
     /** Without dates, of the last week that is over. */

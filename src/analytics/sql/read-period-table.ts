@@ -45,10 +45,16 @@ export function readPeriodTable(context: ProjectDb, name: PeriodTableName, filte
 
 const maxAgents = 200
 
-/** Names of agents who wrote in the period, those who wrote most first. */
-export async function readAgentNames({ db, project, typed }: ProjectDb, { from, to }: DateRange) {
+/** Names of agents who wrote in the period, or whom its calls name, those with the most first. */
+export async function readAgentNames(
+  { db, project, typed }: ProjectDb,
+  { from, to }: DateRange,
+  table: PeriodTableName,
+) {
+  const ofCalls = sql`select project_id, agent as name, started_date as date, 1 as messages from fct_call`
+  const written = sql`select project_id, name, date, messages from fct_contribution where role = 'human'`
   const { rows } = await sql<{ name: string }>`
-    select name from fct_contribution where project_id = ${project} and role = 'human' and name <> ''
+    select name from (${table === 'calls' ? ofCalls : written}) named where project_id = ${project} and name <> ''
       and date between ${typed('date', from)} and ${typed('date', to)}
     group by name order by sum(messages) desc, name limit ${maxAgents}`.execute(db)
   return rows.map(({ name }) => name)

@@ -21,7 +21,7 @@ const likelyNames = {
   outcome: ['outcome', 'status', 'result'],
   duration: ['durationSeconds', 'duration_seconds'],
   direction: ['direction', 'callDirection'],
-  agent: ['agentId', 'agent_id', 'agent.id', 'agentName'],
+  agent: ['agentName', 'agent_name', 'agent.name', 'agentId', 'agent_id', 'agent.id'],
 } as const
 
 function fieldOf(field: keyof typeof likelyNames, read: (json: string, path: string) => string): string {

@@ -33,6 +33,10 @@ const agentRows = (within: Within, keys: { written: Record<string, string>; answ
 const callRows = (within: Within) =>
   mergeByKey(['project_id', 'date'], callsByDay(`and ${where(within, '', 'started_date', 'agent')}`))
 
+/** What had begun and not ended at the end of the last day. */
+const atEnd = ({ project, to }: Within, begins: string, ends: string) =>
+  `project_id = ${project} and ${begins} <= '${to}' and (${ends} is null or ${ends} > '${to}')`
+
 const dayRows = (within: Within) => `select * from report_day where ${where(within, '', 'date', null)}`
 
 export const periodTables = {
@@ -47,7 +51,7 @@ export const periodTables = {
       ...{ date: 'Day', started: 'Conversations', visitor_messages: 'Messages of visitors', waits: 'Waits' },
       ...{ answered_by_human: 'Answered by a human', answered_by_ai: 'By the AI' },
       ...{ human_answer_median_seconds: 'Median until a human', human_answer_p90_seconds: '90 % within' },
-      ...{ open_at_end: 'Open', waiting_at_end: 'Waiting', calls: 'Calls' },
+      ...{ handlings: 'Handled', open_at_end: 'Open', waiting_at_end: 'Waiting', calls: 'Calls' },
     },
     key: ['date'],
     sort: '-date',
@@ -72,11 +76,22 @@ export const periodTables = {
       { title: 'Calls', unit: 'calls', series: { calls: 'calls' } },
     ],
     days: dayRows,
-    facts: (within) => `select w.conversation_id, w.started_date as date, w.ended_by
-      from fct_wait w where ${where(within, 'w.', 'started_date', null)}`,
+    facts: (
+      within,
+    ) => `select conversation_id, ended_by as what from fct_wait where ${where(within, '', 'started_date', null)}
+      union all select conversation_id, 'created' from fct_conversation where ${where(within, '', 'created_date', null)}
+      union all select conversation_id, 'message' from fct_contribution
+        where role = 'visitor' and ${where(within, '', 'date', null)}
+      union all select conversation_id, 'handling' from fct_state
+        where state = 'handled' and ${where(within, '', 'from_date', null)}
+      union all select conversation_id, 'open' from fct_state where state = 'open' and ${atEnd(within, 'from_date', 'to_date')}
+      union all select conversation_id, 'waiting' from fct_wait where ${atEnd(within, 'open_from_date', 'ended_date')}`,
     counted: {
-      ...{ waits: null, answered_by_human: "ended_by = 'human'", answered_by_ai: "ended_by = 'ai'" },
-      ...{ closed_without_answer: "ended_by = 'handled'", ongoing_waits: "ended_by = 'nobody'" },
+      ...{ started: "what = 'created'", visitor_messages: "what = 'message'" },
+      ...{ waits: "what in ('human', 'ai', 'handled', 'nobody')" },
+      ...{ answered_by_human: "what = 'human'", answered_by_ai: "what = 'ai'" },
+      ...{ closed_without_answer: "what = 'handled'", ongoing_waits: "what = 'nobody'" },
+      ...{ handlings: "what = 'handling'", open_at_end: "what = 'open'", waiting_at_end: "what = 'waiting'" },
     },
     id: 'conversation_id',
   },
@@ -98,7 +113,7 @@ export const periodTables = {
     total: (within) => agentRows(within, { written: {}, answered: {} }),
     facts: (within) => `select w.conversation_id, w.date
       from fct_contribution w where w.role = 'human' and ${where(within, 'w.', 'date', 'name')}`,
-    counted: { messages: null },
+    counted: { messages: null, conversations: null },
     id: 'conversation_id',
     charts: [{ title: 'Messages of agents by day', unit: 'messages', series: { messages: 'messages' } }],
     days: (within) => `select w.date, sum(w.messages) as messages from fct_contribution w
@@ -198,7 +213,7 @@ export const periodTables = {
     view: callViews.report_call_day,
     about:
       'By the day on which the call started. The service documents no field of a call: lengths and callers are known only where calls show them.',
-    ofAgent: 'calls that name the agent in the same words',
+    ofAgent: 'calls that name the agent',
     empty: 'No call of this period is mirrored.',
     columns: {
       ...{ date: 'Day', calls: 'Calls', callers: 'Callers', with_recording: 'With a recording' },

@@ -38,7 +38,7 @@ export type PeriodTable = {
   readonly heatMaps?: Readonly<Record<string, string>>
   /** The numbers of the charts by date; otherwise the facts that are counted. */
   readonly days?: (within: Within, sql: SqlDialect) => string
-  /** What is counted, one row each, with its `date` and what the key and the conditions name. */
+  /** What is counted, one row each, with what the key and the conditions name, and its `date` unless there are `days`. */
   readonly facts: (within: Within) => string
   /** Columns that count facts, and the condition of each; null = all. */
   readonly counted: Readonly<Record<string, string | null>>

@@ -43,11 +43,13 @@ export async function showCountedConversations({ reads, project, frame, query }:
     ['Agent', period.agent && foreignText(period.agent)],
     ...chosen.map(([name, value]) => [columns[name] ?? name, keyText(name, value)] as const),
   ])}
-<p class="faint">Each conversation is here once, also if the number counts it several times.</p>
+<p class="faint">${id === 'visitor_id' ? ofCallers : 'Each conversation is here once, also if the number counts it several times.'}</p>
 ${found === null ? countingNotice(listAt(offset)) : listOf(visibleTo(frame, found.rows), frame)}
 ${older(found !== null && next < found.total ? listAt(next) : null)}`
   return { title: 'Conversations', section: title, content, kept: period.query }
 }
+
+const ofCallers = 'All conversations of the visitors of these calls, of any day: no call says which it belongs to.'
 
 function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html {
   return table(

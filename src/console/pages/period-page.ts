@@ -40,7 +40,7 @@ export async function showPeriodTable(name: PeriodTableName, request: ScreenRequ
   }
   const [data, agents] = await Promise.all([
     reads.periodTableSoon(project, name, period),
-    reads.agentNames(project, period),
+    reads.agentNames(project, name, period),
   ])
   const view = { name, table, period, frame }
   const sort = query('sort')
@@ -59,7 +59,9 @@ function agentText({ table: { ofAgent }, period: { agent } }: View): Html {
 function shown(view: View, { rows, total, days }: PeriodData, order: Order): Html {
   const { name, table, period, frame } = view
   const download = keepPeriod(addressOf(frame, name), period, { sort: signed(order), format: 'csv' })
-  if (rows.length === 0) return html`<p class="empty">${table.empty}</p>`
+  const none =
+    period.agent === null ? table.empty : html`Nothing of ${foreignText(period.agent)} was counted in this period.`
+  if (rows.length === 0) return html`<p class="empty">${none}</p>`
   const numbers = Object.keys(table.columns).filter((column) => !table.key.includes(column))
   const totals = total && facts(numbers.map((column) => [table.columns[column] ?? '', cellOf(view, column, total)]))
   return html`${totals === null ? nothing : html`<div class="totals">${totals}</div>`}
@@ -86,7 +88,7 @@ function rowTable(view: View, rows: readonly PeriodRow[], order: Order): Html {
   return html`<div class="sortable scroll" id="rows">${documentTable({ caption: table.title, columns, rows: cells })}</div>${rest}`
 }
 
-/** The key leads to all that is counted in its row, and each number to what it counts. */
+/** The key leads to all that is counted in its row, if one number is of all, and each number to what it counts. */
 function linkedCell(view: View, column: string, row: PeriodRow): Html | string {
   const { key } = view.table
   const content = cellOf(view, column, row)
@@ -112,7 +114,9 @@ export function keyText(column: string, value: PeriodValue): Html | string {
 /** The conversations behind a number, or with null behind all; null: there are none to show, or the key has no value. */
 function factsAddress({ name, table, period, frame }: View, column: string | null, key: PeriodRow): string | null {
   const { id, counted } = table
-  if (column !== null && !Object.hasOwn(counted, column)) return null
+  const isCounted =
+    column === null ? typeof id === 'object' || Object.values(counted).includes(null) : Object.hasOwn(counted, column)
+  if (!isCounted) return null
   if (Object.values(key).some((value) => value === null || value === '')) return null
   const { date: on = null, agent_name: agent = period.agent, metric: _, ...rest } = key
   const values = Object.entries({ on, agent, ...rest }).map(([of, value]) => [of, value === null ? null : `${value}`])

@@ -106,7 +106,7 @@ const calls = [
     endedAt: '2025-10-26T03:00:00.5+01:00',
     outcome: 'completed',
     direction: 'inbound',
-    agent: { id: 'a7' },
+    agent: { id: 'a7', name: 'Ann' },
   }),
   call('other names', at, { who: { id: 'v2' }, tookSeconds: 61.7, way: { out: true } }),
   call('malformed', at, { visitorId: 7, endedAt: '2025-02-30T00:00:00Z', durationSeconds: 'long', status: null }),

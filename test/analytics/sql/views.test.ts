@@ -157,7 +157,13 @@ for (const db of databases) {
       { call_id: 'other names', ...unknown },
       {
         ...{ call_id: 'usual', visitor_id: 'v1', ...common },
-        ...{ ended_at: '2025-10-26T02:00:00Z', outcome: 'completed', seconds: 1800, direction: 'inbound', agent: 'a7' },
+        ...{
+          ended_at: '2025-10-26T02:00:00Z',
+          outcome: 'completed',
+          seconds: 1800,
+          direction: 'inbound',
+          agent: 'Ann',
+        },
       },
     ])
     await all("update call_fields set visitor = 'who.id', duration = 'tookSeconds', direction = 'way.out'")

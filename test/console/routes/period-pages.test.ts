@@ -5,7 +5,7 @@ import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { readMessages } from '../../analytics/sql/facts-fixtures.ts'
-import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import { call, commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
 import { person, startConsole, useConsole } from './console-server.ts'
 
 const agents = ['=HYPERLINK("http://x","y")', 'Zoë; "Q"', 'Ann']
@@ -31,6 +31,8 @@ async function fill(warehouse: Warehouse, project: ProjectConfig) {
     ])
     await main.commit(readMessages(id, turns.flat()))
   }
+  const calling = { visitorId: 'v1', agent: { id: 'a7', name: 'Robin' } }
+  await main.commit(commit('calls', [call('first', { occurred_at: timeAt(60) }, calling)]))
   await createProjectFacts(warehouse.projectDb('main'), project).refresh()
 }
 
@@ -71,6 +73,17 @@ test('titles sort, and the period and the agent go with every link to a page abo
     const { status, text: list } = await get(to.slice('/console/p/main/'.length))
     expect([status, list.includes('1 conversation<'), list.includes('/conversations/c2')]).toEqual([200, true, true])
   }
+})
+
+test('the page of calls has the agents whom calls name, and their calls lead to the conversations of the callers', async () => {
+  const { text: page } = await get(`calls?${january}`)
+  expect([...page.matchAll(/<option value="([^"]+)"/g)].map(([, name]) => name)).toEqual(['Robin'])
+  const { text: ofRobin } = await get(`calls?${january}&agent=Robin`)
+  const [to = ''] = linksOf(ofRobin).filter((link) => link.includes('count=calls'))
+  const { text: list } = await get(to.slice('/console/p/main/'.length))
+  expect(list).toContain('3 conversations<')
+  expect(list).toContain('All conversations of the visitors of these calls')
+  expect((await get(`calls?${january}&agent=Ann`)).text).toContain('Nothing of <bdi>Ann</bdi> was counted')
 })
 
 test('the report is the document that the command writes, of the period that the address names', async () => {
