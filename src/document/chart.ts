@@ -1,4 +1,7 @@
-/** Charts as SVG, drawn on the server; the table below each has the same numbers. */
+/**
+ * Charts as SVG, drawn on the server; the table below each has the same numbers. Places are percentages of the plot, and
+ * texts have their size: a chart is as high and as readable on a phone as on a screen.
+ */
 import { scaleLinear, scaleUtc } from 'd3-scale'
 import { line, stack } from 'd3-shape'
 import { formatCount, formatSeconds } from '../values/format.ts'
@@ -6,9 +9,12 @@ import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { EpochMs, Ms, Seconds } from '../values/time.ts'
 import { table } from './table.ts'
 
-type Series = {
-  readonly name: string
-  readonly style: string
+type Named = { readonly name: string; readonly style: string }
+
+/** Of the lines and bars, in their order. */
+export const seriesStyles = ['first', 'second', 'third', 'fourth'] as const
+
+type Series = Named & {
   readonly values: readonly (number | null)[]
   /** Where each bar leads; null = nowhere. For the mouse: the table has the same links for the keyboard. */
   readonly links?: readonly (string | null)[]
@@ -35,23 +41,23 @@ export type TimeChart = {
     readonly label: string
     readonly style: string
   }[]
+  /** What the shades are. */
+  readonly legend?: readonly Named[]
   /** Single times below the values. */
   readonly marks?: readonly { readonly at: EpochMs; readonly label: string }[]
   /** Labels below the plot; otherwise at round times. */
   readonly labels?: readonly EpochMs[]
-  /** Each line has its name beside its first value: a document has no legend. */
-  readonly isNamed?: boolean
   readonly formatTime: (at: EpochMs) => string
-  /** Beside the time axis, such as `day`. */
+  /** What each value is of, such as `day`. */
   readonly timeUnit: string
-  /** Above the other one, such as `calls`. Null: values are durations in seconds. */
+  /** Of the values, such as `calls`. Null: they are durations in seconds. */
   readonly unit: string | null
   /** Values from here on are of a time that is not over yet. */
   readonly unfinishedFrom?: EpochMs
 }
 
-const size = { width: 720, height: 222 } as const
-const plot = { left: 52, right: 712, top: 26, bottom: 190 } as const
+/** Beside the plot, as the style sheets have it in their `padding`. */
+const heights = { time: 240, heatRow: 22, heatAround: 44 } as const
 
 type Scales = ReturnType<typeof scalesOf>
 
@@ -68,7 +74,7 @@ export function timeChart(chart: TimeChart): Html {
     rows: times.map((at, index) => [timeText(chart, at), ...series.map((one) => cellOf(one, index))]),
     empty: 'There are no numbers yet.',
   })
-  return figure(title, drawTimeChart(chart), numbers)
+  return figure(title, drawTimeChart(chart), numbers, legend([...series, ...(chart.legend ?? [])]))
 }
 
 function linked(content: string, link: string | null = null): Html | string {
@@ -90,32 +96,38 @@ function timeText({ formatTime, unfinishedFrom = Number.POSITIVE_INFINITY }: Tim
 }
 
 /** A chart, with its numbers for those who want them; null: the page has them already. */
-export function figure(title: string, svg: Html, numbers: Html | null, caption: Html = nothing): Html {
+export function figure(title: string, svg: Html, numbers: Html | null, above: Html = nothing): Html {
   const below = html`<details><summary>As a table</summary><div class="scroll">${numbers}</div></details>`
-  return html`<figure>${caption}<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${title}, chart">${svg}</div>
+  return html`<figure>${above}<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${title}, chart">${svg}</div>
 ${numbers === null ? nothing : below}</figure>`
 }
 
 export function drawTimeChart(chart: TimeChart): Html {
-  const { series, shades = [], marks = [], limit = null, unfinishedFrom, to } = chart
+  const { series, shades = [], marks = [], limit = null, unfinishedFrom, to, unit } = chart
   const scales = scalesOf(chart)
   const description = chart.description ?? series.map(({ name }) => name).join(', ')
   const unfinished =
     unfinishedFrom === undefined || unfinishedFrom >= to
       ? nothing
-      : html`${shadeOf({ from: unfinishedFrom, to, label: 'not over yet', style: 'unfinished' }, scales)}<text class="end" x="${plot.right}" y="12">so far</text>`
-  const content = html`${unfinished}${shades.map((shade) => shadeOf(shade, scales))}${axes(chart, scales)}
-${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}
-${marks.map(({ at, label }) => html`<circle class="mark" cx="${round(scales.x(at))}" cy="${plot.bottom + 5}" r="2.5"><title>${label}</title></circle>`)}
+      : html`${spanOf({ from: unfinishedFrom, to, style: 'unfinished' }, scales)}<text class="end" x="100%" y="-12">so far</text>`
+  const content = html`${shades.map((shade) => spanOf({ ...shade, style: `shade ${shade.style}` }, scales))}${axes(chart, scales)}
+${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}${unfinished}
+${marks.map(({ at, label }) => html`<circle class="mark" cx="${percent(scales.x(at))}" cy="100%" r="2.5" transform="translate(0 5)"><title>${label}</title></circle>`)}
 ${limit === null ? nothing : limitLine(limit, scales)}`
   const hasLinks = series.some(({ links }) => links !== undefined)
-  return svgOf({ ...chart, description, hasLinks }, size.height, content)
+  const style = unit === null ? 'time durations' : 'time'
+  return svgOf({ ...chart, description, hasLinks }, style, heights.time, content)
 }
 
 type Texts = { readonly id: string; readonly title: string; readonly description: string; readonly hasLinks?: boolean }
 
-function svgOf({ id, title, description, hasLinks = false }: Texts, height: number, content: Html): Html {
-  return html`<svg class="chart" role="${hasLinks ? 'group' : 'img'}" aria-labelledby="${id}-title" viewBox="0 0 ${size.width} ${height}">
+function svgOf(
+  { id, title, description, hasLinks = false }: Texts,
+  style: string,
+  height: number,
+  content: Html,
+): Html {
+  return html`<svg class="chart ${style}" height="${height}" role="${hasLinks ? 'group' : 'img'}" aria-labelledby="${id}-title">
 <title id="${id}-title">${title}: ${description}</title>
 ${content}</svg>`
 }
@@ -126,10 +138,10 @@ function scalesOf({ from, to, series, kind, times, limit, unit }: TimeChart) {
     return kind === 'lines' ? Math.max(0, ...values) : values.reduce((sum, value) => sum + value, 0)
   })
   const most = unit === null ? mostShown(series) : Math.max(1, limit?.value ?? 0, ...totals)
-  const nice = scaleLinear([0, most], [plot.bottom, plot.top]).nice(4)
+  const nice = scaleLinear([0, most], [100, 0]).nice(4)
   const yTicks = unit === null ? roundDurations(most) : nice.ticks(4).filter(Number.isInteger)
   const y = unit === null ? nice.domain([0, yTicks.at(-1) ?? most]) : nice
-  const x = scaleUtc([from, to], [plot.left, plot.right])
+  const x = scaleUtc([from, to], [0, 100])
   y.clamp(true)
   return {
     x: (at: EpochMs) => Number(x(at)),
@@ -163,21 +175,21 @@ function roundDurations(most: Seconds): Seconds[] {
 function axes(chart: TimeChart, { x, y, yTicks, top }: Scales): Html[] {
   const { from, to, stepMs, formatTime, series } = chart
   const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
-  const beyond = html`<text class="middle" x="${(plot.left + plot.right) / 2}" y="12">▲ beyond the axis, up to ${formatValue(chart, most)}</text>`
-  const xTicks = chart.labels ?? scaleUtc([from, to], [plot.left, plot.right]).ticks(6).map(Number)
+  const beyond = html`<text class="middle" x="50%" y="-12">▲ beyond the axis, up to ${formatValue(chart, most)}</text>`
+  const xTicks = chart.labels ?? scaleUtc([from, to], [0, 100]).ticks(6).map(Number)
   // A label stands below the middle of its bar, and one that would be cut off is left out.
   const labelAt = (at: EpochMs) => x(at + stepMs / 2)
   return [
     ...yTicks.map(
       (value) =>
-        html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end" x="${plot.left - 6}" y="${round(y(value) + 4)}">${formatValue(chart, value)}</text>`,
+        html`<line class="grid" x2="100%" y1="${percent(y(value))}" y2="${percent(y(value))}"></line><text class="end" x="-8" y="${percent(y(value))}" dy="4">${formatValue(chart, value)}</text>`,
     ),
-    html`<text x="4" y="12">${chart.unit ?? 'duration'}</text>${chart.kind === 'lines' && most > top ? beyond : nothing}<text x="4" y="${plot.bottom + 24}">${chart.timeUnit}</text>`,
-    ...xTicks
-      .filter((at) => labelAt(at) < plot.right - 12 && (chart.labels !== undefined || labelAt(at) > plot.left + 16))
+    html`<text x="-40" y="-12">${chart.unit ?? 'duration'} by ${chart.timeUnit}</text>${chart.kind === 'lines' && most > top ? beyond : nothing}`,
+    html`<g class="ticks">${xTicks
+      .filter((at) => labelAt(at) <= 99)
       .map(
-        (at) => html`<text class="middle" x="${round(labelAt(at))}" y="${plot.bottom + 24}">${formatTime(at)}</text>`,
-      ),
+        (at) => html`<text class="middle" x="${percent(labelAt(at))}" y="100%" dy="22">${formatTime(at)}</text>`,
+      )}</g>`,
   ]
 }
 
@@ -185,14 +197,14 @@ function bars(chart: TimeChart, { x, y }: Scales): Html[] {
   const { times, series, stepMs } = chart
   const rows = times.map((_, index) => Object.fromEntries(series.map(({ name, values }) => [name, values[index] ?? 0])))
   const layers = stack<Record<string, number>>().keys(series.map(({ name }) => name))(rows)
-  const width = Math.max(1, (x(stepMs) - x(0)) * 0.86)
+  const slot = x(stepMs) - x(0)
   return layers.flatMap((layer, n) =>
     layer.flatMap(([low, high], index) => {
       if (high <= low) return []
       const { name, style, links } = series[n] ?? { name: '', style: '' }
       const at = times[index] ?? 0
       const label = `${timeText(chart, at)} · ${name} ${formatValue(chart, high - low)}`
-      const bar = html`<rect class="${style}" x="${round(x(at))}" y="${round(y(high))}" width="${round(width)}" height="${round(y(low) - y(high))}"><title>${label}</title></rect>`
+      const bar = html`<rect class="${style}" x="${percent(x(at) + 0.07 * slot)}" y="${percent(y(high))}" width="${percent(0.86 * slot)}" height="${percent(y(low) - y(high))}"><title>${label}</title></rect>`
       return [linkedShape(bar, label, links?.[index])]
     }),
   )
@@ -205,56 +217,52 @@ function lines(chart: TimeChart, { x, y, top }: Scales): Html[] {
     .defined((value) => value !== null)
     .x((_, index) => round(middle(index)))
     .y((value) => round(y(value ?? 0)))
-  const nameOfLine = (name: string, values: Series['values']) => {
-    const first = values.findIndex((value) => value !== null)
-    if (first === -1) return nothing
-    return html`<text x="${round(middle(first) + 6)}" y="${round(Math.max(plot.top, y(values[first] ?? 0) - 6))}">${name}</text>`
-  }
-  return series.flatMap(({ name, style, values }) => [
-    html`<path class="line ${style}" d="${draw([...values]) ?? ''}"></path>`,
-    ...values.flatMap((value, index) =>
-      value === null
-        ? []
-        : [
-            dot(
-              style,
-              round(middle(index)),
-              value > top ? null : round(y(value)),
-              `${timeText(chart, times[index] ?? 0)} · ${name} ${formatValue(chart, value)}`,
-            ),
-          ],
-    ),
-    ...(chart.isNamed === true ? [nameOfLine(name, values)] : []),
-  ])
+  const paths = series.map(
+    ({ style, values }) => html`<path class="line ${style}" d="${draw([...values]) ?? ''}"></path>`,
+  )
+  const dots = series.flatMap(({ name, style, values }) =>
+    values.map((value, index) => {
+      if (value === null) return nothing
+      const label = `${timeText(chart, times[index] ?? 0)} · ${name} ${formatValue(chart, value)}`
+      return dot(style, percent(middle(index)), value > top ? null : percent(y(value)), label)
+    }),
+  )
+  return [html`<svg viewBox="0 0 100 100" preserveAspectRatio="none">${paths}</svg>`, ...dots]
 }
 
 /** `y` null: the value is beyond the axis. */
-function dot(style: string, x: number, y: number | null, label: string): Html {
+function dot(style: string, x: string, y: string | null, label: string): Html {
   const title = html`<title>${label}</title>`
-  if (y === null) return html`<path class="dot ${style}" d="M${round(x - 5)} ${plot.top}h10l-5 -8z">${title}</path>`
+  if (y === null) return html`<svg x="${x}"><path class="dot ${style}" d="M-5 0h10l-5 -8z">${title}</path></svg>`
   return html`<circle class="dot ${style}" cx="${x}" cy="${y}" r="2">${title}</circle>`
 }
 
-function shadeOf({ from, to, label, style }: NonNullable<TimeChart['shades']>[number], { x }: Scales): Html {
-  const [left, right] = [Math.max(plot.left, x(from)), Math.min(plot.right, x(to))]
+type Span = { readonly from: EpochMs; readonly to: EpochMs; readonly style: string; readonly label?: string }
+
+function spanOf({ from, to, style, label }: Span, { x }: Scales): Html {
+  const [left, right] = [Math.max(0, x(from)), Math.min(100, x(to))]
   if (right <= left) return nothing
-  return html`<rect class="shade ${style}" x="${round(left)}" y="${plot.top}" width="${round(Math.max(2, right - left))}" height="${plot.bottom - plot.top}"><title>${label}</title></rect>`
+  const title = label === undefined ? nothing : html`<title>${label}</title>`
+  return html`<rect class="${style}" x="${percent(left)}" width="${percent(Math.max(0.3, right - left))}" height="100%">${title}</rect>`
 }
 
 function limitLine({ value, label }: { readonly value: number; readonly label: string }, { y }: Scales): Html {
-  return html`<line class="limit" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end limit" x="${plot.right}" y="${round(y(value) - 4)}">${label}</text>`
+  return html`<line class="limit" x2="100%" y1="${percent(y(value))}" y2="${percent(y(value))}"></line><text class="middle limit" x="50%" y="${percent(y(value))}" dy="-4">${label}</text>`
 }
 
 /** The names of the series with their colours; a colour alone says nothing to some readers. */
-export function legend(series: readonly Pick<Series, 'name' | 'style'>[]): Html {
+export function legend(series: readonly Named[]): Html {
+  if (series.length < 2) return nothing
   return html`<ul class="legend">${series.map(({ name, style }) => html`<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="${style}" width="12" height="12" rx="2"></rect></svg> ${name}</li>`)}</ul>`
 }
 
-function round(value: number): number {
-  return Math.round(value * 10) / 10
+function percent(value: number): string {
+  return `${round(value)}%`
 }
 
-const cell = { width: 27.5, height: 20, top: 18 } as const
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}
 
 /** `values`: by row, then by column. */
 export type HeatMap = {
@@ -278,23 +286,24 @@ export function drawHeatMap({ rows, columns, columnUnit, values, links, ...texts
   const most = Math.max(1, ...values.flat().map((value) => value ?? 0))
   // Even the fullest cell lets its number be read.
   const opacityOf = (value: number) => Math.round((0.04 + 0.56 * (value / most)) * 100) / 100
-  const x = (index: number) => round(plot.left + index * cell.width)
-  const y = (index: number) => cell.top + index * cell.height
+  const [width, height] = [100 / columns.length, 100 / rows.length]
   const cells = [
-    html`<text x="4" y="12">${columnUnit}</text>`,
+    html`<text x="-36" y="100%" dy="16">${columnUnit}</text>`,
     ...columns.map(
-      (name, index) => html`<text class="middle" x="${round(x(index) + cell.width / 2)}" y="12">${name}</text>`,
+      (name, column) =>
+        html`<text class="middle" x="${percent((column + 0.5) * width)}" y="100%" dy="16">${name}</text>`,
     ),
     ...rows.flatMap((name, row) => [
-      html`<text class="end" x="${plot.left - 6}" y="${y(row) + 14}">${name}</text>`,
+      html`<text class="end" x="-8" y="${percent((row + 0.5) * height)}" dy="4">${name}</text>`,
       ...(values[row] ?? []).map((value, column) => {
         const label = `${name} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
         const number = value === 0 || value === null ? '' : formatShort(value)
-        const shape = html`<rect class="cell" x="${x(column)}" y="${y(row)}" width="${cell.width - 1}" height="${cell.height - 1}" fill-opacity="${opacityOf(value ?? 0)}"><title>${label}</title></rect>
-<text class="middle" x="${round(x(column) + cell.width / 2)}" y="${y(row) + 14}">${number}</text>`
+        const shape = html`<rect class="cell" x="${percent(column * width)}" y="${percent(row * height)}" width="${percent(width)}" height="${percent(height)}" fill-opacity="${opacityOf(value ?? 0)}"><title>${label}</title></rect>
+<text class="middle" x="${percent((column + 0.5) * width)}" y="${percent((row + 0.5) * height)}" dy="4">${number}</text>`
         return linkedShape(shape, label, value === 0 ? null : links?.[row]?.[column])
       }),
     ]),
   ]
-  return svgOf({ ...texts, hasLinks: links !== undefined }, cell.top + rows.length * cell.height + 6, html`${cells}`)
+  const isLinked = { ...texts, hasLinks: links !== undefined }
+  return svgOf(isLinked, 'heat', rows.length * heights.heatRow + heights.heatAround, html`${cells}`)
 }

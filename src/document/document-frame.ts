@@ -45,17 +45,22 @@ th.number, td.number { text-align: right; overflow-wrap: normal }
 th { font-weight: 600 } tbody th { font-weight: 400 }
 figure { margin: 1rem 0 } figcaption { font-weight: 600 }
 summary { color: var(--faint); cursor: pointer }
-svg { width: 100%; min-width: 36rem; height: auto }
-svg text { fill: var(--text); font-size: 11px } .middle { text-anchor: middle } .end { text-anchor: end }
-.grid { stroke: var(--line) } .shade { fill: var(--line); opacity: 0.5 } .bar, .cell { fill: var(--chart) }
-.line { fill: none; stroke: var(--chart); stroke-width: 2 } .dot { fill: var(--chart) }
-.line.line-1 { stroke: var(--second); stroke-dasharray: 6 4 } .dot.line-1 { fill: var(--second) }
+.legend { display: flex; flex-wrap: wrap; gap: 0.3rem 0.8rem; padding: 0; margin: 0.3rem 0; list-style: none }
+.legend svg { width: 0.8em; height: 0.8em }
+.chart { box-sizing: border-box; width: 100%; padding: 2rem 1rem 2.2rem 3.2rem } .chart, .chart svg { overflow: visible }
+.chart.heat { min-width: 36rem; padding-block: 0.8rem 1.8rem }
+.chart text { fill: var(--text); font-size: 12px } .middle { text-anchor: middle } .end { text-anchor: end }
+.grid { stroke: var(--line) } .unfinished { fill: var(--page); opacity: 0.6 } .first, .cell { --series: var(--chart) }
+.second { --series: var(--second) } rect:is(.first, .second, .cell), .dot { fill: var(--series) }
+.cell { stroke: var(--page) } .line { fill: none; stroke: var(--series); stroke-width: 2; vector-effect: non-scaling-stroke }
+.line.second { stroke-dasharray: 6 4 }
+@media (max-width: 40rem) { .ticks:has(:nth-child(5)) :nth-child(even) { display: none } }
 @media print {
   :root { color-scheme: light; --text: #000000; --faint: #444444; --line: #bbbbbb; --page: #ffffff; --chart: #1f6feb;
     --second: #9a6700 }
   body { padding: 0; max-width: none; font-size: 11px }
   section, figure, tr { break-inside: avoid } article + article { break-before: page } h2 { break-after: avoid }
-  svg { min-width: 0; print-color-adjust: exact } summary { display: none }
+  .chart { min-width: 0; print-color-adjust: exact } summary { display: none }
 }
 `
 

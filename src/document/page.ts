@@ -1,7 +1,7 @@
 /** A page as data, as one HTML file, and as Markdown. Texts are not escaped yet. */
 import { toPrintable } from '../values/format.ts'
-import { attribute, type Html, html } from '../values/html.ts'
-import { drawHeatMap, drawTimeChart, figure, type HeatMap } from './chart.ts'
+import { attribute, type Html, html, nothing } from '../values/html.ts'
+import { drawHeatMap, drawTimeChart, figure, type HeatMap, legend, seriesStyles } from './chart.ts'
 import { documentFoot, documentHead } from './document-frame.ts'
 import { type Column, type TableLayout, table } from './table.ts'
 
@@ -91,8 +91,10 @@ function renderBlock(block: Block, layout: TableLayout, id: string): Html {
     case 'table':
       return html`<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${block.table.caption}">${tableOf(block.table, layout)}</div>\n`
     case 'chart': {
-      const caption = html`<figcaption>${block.chart.title}</figcaption>\n`
-      return html`${figure(block.chart.title, renderChart(block.chart, id), tableOf(block.table, layout), caption)}\n`
+      const { chart } = block
+      const named = chart.kind === 'heat map' ? nothing : legend(chart.series.map(styled))
+      const above = html`<figcaption>${chart.title}</figcaption>${named}`
+      return html`${figure(chart.title, renderChart(chart, id), tableOf(block.table, layout), above)}\n`
     }
   }
 }
@@ -102,7 +104,9 @@ function tableOf({ rows, ...rest }: Table, layout: TableLayout): Html {
   return table({ ...rest, rows: rows.map((row) => row.map((cell) => html`<bdi>${cell}</bdi>`)) }, layout)
 }
 
-const maxLabels = 9
+const maxLabels = 8
+
+const styled = <S>(series: S, n: number) => ({ ...series, style: seriesStyles[n] ?? '' })
 
 /** `id`: unique in the page. Each label takes one step in place of a time. */
 export function renderChart(chart: Chart, id: string): Html {
@@ -112,8 +116,8 @@ export function renderChart(chart: Chart, id: string): Html {
   const every = Math.max(1, Math.ceil(labels.length / maxLabels))
   return drawTimeChart({
     ...{ id, title, description, kind: kind === 'bars' ? 'stacked bars' : kind },
-    series: series.map((one, n) => ({ ...one, style: kind === 'bars' ? 'bar' : `line-${n}` })),
-    ...{ times, from: 0, to: Math.max(1, labels.length), stepMs: 1, isNamed: true },
+    series: series.map(styled),
+    ...{ times, from: 0, to: Math.max(1, labels.length), stepMs: 1 },
     labels: times.filter((index) => index % every === 0),
     ...{ unit, timeUnit: labelUnit, ...(unfinishedFrom === undefined ? {} : { unfinishedFrom }) },
     formatTime: (index) => labels[index] ?? '',

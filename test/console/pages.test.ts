@@ -257,13 +257,13 @@ test('bars stack from zero, lines have gaps, and the table has the numbers', () 
       formatTime: (at) => `${at}`,
       ...{ unit: 'requests', timeUnit: 'time' },
     }).html
-  const heights = [...chart('stacked bars').matchAll(/<rect class="(\w+)"[^>]* height="([\d.]+)"/g)]
+  const heights = [...chart('stacked bars').matchAll(/<rect class="(\w+)"[^>]* height="([\d.]+)%"/g)]
   expect(heights.map(([, style, height]) => [style, Math.round(Number(height))])).toEqual([
-    ['first', 55],
-    ['second', 109],
-    ['second', 27],
+    ['first', 33],
+    ['second', 67],
+    ['second', 17],
   ])
-  const labels = [...chart('lines').matchAll(/<text class="middle" x="([\d.]+)"[^>]*>(\d+)</g)]
+  const labels = [...chart('lines').matchAll(/<text class="middle" x="([\d.]+)%"[^>]*>(\d+)</g)]
   expect(labels.map(([, , text]) => Number(text))).toEqual(expect.arrayContaining([0, 60_000]))
   expect(chart('lines')).toContain('<title>60000 · b 5</title>')
   expect(textOf({ html: chart('lines') })).toMatch(/01020 60000–5$/)
@@ -277,7 +277,7 @@ test('an axis of durations has round times, and the numbers are exact', () => {
       ...{ unit: null, timeUnit: 'day', unfinishedFrom: 60_000 },
     }).html
   const ticks = (median: number) =>
-    [...chart(median).matchAll(/<text class="end" x="46"[^>]*>([^<]*)</g)].map(([, text]) => text)
+    [...chart(median).matchAll(/<text class="end" x="-8"[^>]*>([^<]*)</g)].map(([, text]) => text)
   expect(ticks(6600)).toEqual(['0 s', '30 min', '1 h', '1 h 30 min', '2 h'])
   expect(ticks(17_000)).toEqual(['0 s', '2 h', '4 h', '6 h'])
   expect(ticks(100)).toEqual(['0 s', '30 s', '1 min', '1 min 30 s', '2 min'])
@@ -296,7 +296,7 @@ test('a duration far beyond the others does not flatten them: it is marked at th
   const far = chart(86_400)
   expect(far).toMatch(/<path class="dot first" d="[^"]*"><title>19000 · median 1 d<\/title>/)
   expect(far).toContain('▲ beyond the axis, up to 1 d<')
-  expect(far.match(/<text class="end" x="46"[^>]*>[^<]*</g)?.at(-1)).toContain('>1 h 30 min<')
+  expect(far.match(/<text class="end" x="-8"[^>]*>[^<]*</g)?.at(-1)).toContain('>1 h 30 min<')
   expect(chart(7200)).not.toMatch(/beyond|<path class="dot/)
 })
 

@@ -1,5 +1,5 @@
 /** Where the request budget goes. */
-import { legend, timeChart } from '../../document/chart.ts'
+import { timeChart } from '../../document/chart.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import type { BudgetData } from '../../service/core/budget.ts'
 import { readBudget } from '../../service/sql/request-counts.ts'
@@ -67,20 +67,14 @@ const series: readonly { readonly priority: Priority; readonly name: string; rea
   { priority: 'reconcile', name: 'comparing', style: 'fourth' },
 ]
 
-const budgetLegend: Html = legend([
-  ...series,
-  { name: 'pause after a 429', style: 'shade throttled' },
-  { name: 'closed: past use not known', style: 'shade closed' },
-])
-
 export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetData, { timeZone }: ProjectFrame): Html {
   const perBar = limit === null ? null : Math.round((limit * stepMs) / minuteMs)
   const isLong = to - from > 2 * dayMs
   const unfinishedFrom = Math.floor(to / stepMs) * stepMs
   const throttled = bars.filter((bar) => bar.throttled > 0)
-  const chart = timeChart({
+  return timeChart({
     ...{ id: 'budget', kind: 'stacked bars', from, to: unfinishedFrom + stepMs, stepMs, unfinishedFrom },
-    ...{ unit: 'requests', timeUnit: isLong ? 'day' : 'time' },
+    ...{ unit: 'requests', timeUnit: spanText(stepMs) },
     title: stepMs === minuteMs ? 'Requests a minute' : 'Requests over time',
     times: bars.map(({ at }) => at),
     series: series.map(({ priority, name, style }) => ({
@@ -90,8 +84,11 @@ export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetDat
     shades: pauses.map((pause) => ({
       ...{ ...pause, style: pause.kind, label: pause.kind === 'closed' ? 'closed' : 'pause after a 429' },
     })),
+    legend: [
+      { name: 'pause after a 429', style: 'shade throttled' },
+      { name: 'closed: past use not known', style: 'shade closed' },
+    ],
     marks: throttled.map((bar) => ({ at: bar.at, label: `${bar.throttled} answered by 429` })),
     formatTime: (at) => formatTime(at, timeZone).slice(isLong ? 5 : 11),
   })
-  return html`${budgetLegend}${chart}`
 }

@@ -2,7 +2,7 @@
 import type { PeriodData, PeriodRow, PeriodTable, PeriodTableName, PeriodValue } from '../../analytics/analytics.ts'
 import { formatValue } from '../../analytics/report/change.ts'
 import { periodTables } from '../../analytics/views/period-pages.ts'
-import { drawHeatMap, figure, legend, timeChart } from '../../document/chart.ts'
+import { drawHeatMap, figure, seriesStyles, timeChart } from '../../document/chart.ts'
 import { table as documentTable } from '../../document/table.ts'
 import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
@@ -65,7 +65,7 @@ function shown(view: View, { rows, total, days }: PeriodData, order: Order): Htm
   const numbers = Object.keys(table.columns).filter((column) => !table.key.includes(column))
   const totals = total && facts(numbers.map((column) => [table.columns[column] ?? '', cellOf(view, column, total)]))
   return html`${totals === null ? nothing : html`<div class="totals">${totals}</div>`}
-${dayCharts(view, days)}${heatMaps(view, rows)}
+<div class="charts">${dayCharts(view, days)}</div>${heatMaps(view, rows)}
 ${section('Numbers', rowTable(view, sortRows(rows, order, table.key), order), html`<a class="button" href="${download}">Download as CSV</a>`)}`
 }
 
@@ -125,7 +125,6 @@ function factsAddress({ name, table, period, frame }: View, column: string | nul
 }
 
 const dayMs = 86_400_000
-const styles = ['first', 'second', 'third', 'fourth']
 
 /** Local dates are drawn as if they were UTC: a chart of days has no hours. */
 function dayCharts(view: View, days: PeriodData['days']): Html[] {
@@ -142,7 +141,7 @@ function dayCharts(view: View, days: PeriodData['days']): Html[] {
       return charts.map(({ title, kind = 'stacked bars' as const, unit, series }) => ({
         ...{ title: part === null ? title : `${title}: ${part}`, kind, unit },
         series: Object.entries(series).map(([column, name], n) => ({
-          ...{ name, style: styles[n] ?? '' },
+          ...{ name, style: seriesStyles[n] ?? '' },
           values: dates.map((date) => (byDate.get(date)?.[column] ?? (kind === 'lines' ? null : 0)) as number | null),
           links: dates.map((date) => factsAddress(view, column, keyOf(date))),
         })),
@@ -154,7 +153,7 @@ function dayCharts(view: View, days: PeriodData['days']): Html[] {
       ...{ from: first * dayMs, to: (last + 1) * dayMs, unfinishedFrom: Date.parse(todayOf(frame)) },
       formatTime: (at) => new Date(at).toISOString().slice(5, 10),
     })
-    return section(one.title, html`${one.series.length === 1 ? nothing : legend(one.series)}${chart}`)
+    return section(one.title, chart)
   })
 }
 
