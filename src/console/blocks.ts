@@ -74,6 +74,7 @@ export type Choice = { readonly label: string | Html; readonly to: string; reado
 
 /** Filters are links, so they can be bookmarked and work without a script. */
 export function choices(name: string, list: readonly Choice[]): Html {
+  if (list.every(({ isChosen }) => isChosen)) return nothing
   return html`<ul class="choices" aria-label="${name}">${list.map(
     ({ label, to, isChosen }) =>
       html`<li><a href="${to}" ${attribute('aria-current', isChosen ? 'true' : null)}>${label}</a></li>`,

@@ -90,15 +90,20 @@ export function decisionButtons(offered: readonly DecisionName[], form: Decision
   return html`<div class="actions">${offered.map((decision, index) => decisionButton(decision, form, index === 0))}</div>`
 }
 
+/** How a button looks. */
+export function rankOf(decision: DecisionName): 'danger' | null {
+  return decisions[decision].isStopping === true ? 'danger' : null
+}
+
 function decisionButton(decision: DecisionName, { project, about, digest }: DecisionForm, isFirst: boolean): Html {
   const { label, taken, isUsual = false } = decisions[decision]
-  const isPrimary = isFirst && isUsual
+  const rank = isFirst && isUsual ? 'primary' : rankOf(decision)
   if (taken === 'confirmed') {
     const to = withQuery(addressOf({ project }, 'confirm'), { decision, ...escapeBatch(about) })
-    return html`<a class="button${isPrimary ? ' primary' : ''}" href="${to}">${label}</a>`
+    return html`<a class="button${rank === null ? '' : ` ${rank}`}" href="${to}">${label}</a>`
   }
   return html`<form method="post" action="${addressOf({ project }, 'decide')}">${hiddenFields({ decision, ...about, ...(digest === undefined ? {} : { digest }) })}
-<button type="submit" ${attribute('class', isPrimary ? 'primary' : null)}>${label}</button></form>`
+<button type="submit" ${attribute('class', rank)}>${label}</button></form>`
 }
 
 /** What `targetOf` reads back. */

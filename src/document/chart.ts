@@ -175,7 +175,7 @@ function roundDurations(most: Seconds): Seconds[] {
 function axes(chart: TimeChart, { x, y, yTicks, top }: Scales): Html[] {
   const { from, to, stepMs, formatTime, series } = chart
   const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
-  const beyond = html`<text class="middle" x="50%" y="-12">▲ beyond the axis, up to ${formatValue(chart, most)}</text>`
+  const beyond = html`<text class="middle" x="50%" y="-12">▲ up to ${formatValue(chart, most)}</text>`
   const xTicks = chart.labels ?? scaleUtc([from, to], [0, 100]).ticks(6).map(Number)
   // A label stands below the middle of its bar, and one that would be cut off is left out.
   const labelAt = (at: EpochMs) => x(at + stepMs / 2)
@@ -298,9 +298,9 @@ export function drawHeatMap({ rows, columns, columnUnit, values, links, ...texts
       ...(values[row] ?? []).map((value, column) => {
         const label = `${name} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
         const number = value === 0 || value === null ? '' : formatShort(value)
-        const shape = html`<rect class="cell" x="${percent(column * width)}" y="${percent(row * height)}" width="${percent(width)}" height="${percent(height)}" fill-opacity="${opacityOf(value ?? 0)}"><title>${label}</title></rect>
-<text class="middle" x="${percent((column + 0.5) * width)}" y="${percent((row + 0.5) * height)}" dy="4">${number}</text>`
-        return linkedShape(shape, label, value === 0 ? null : links?.[row]?.[column])
+        const shape = html`<rect class="cell" x="${percent(column * width)}" y="${percent(row * height)}" width="${percent(width)}" height="${percent(height)}" fill-opacity="${opacityOf(value ?? 0)}"><title>${label}</title></rect>`
+        const link = linkedShape(shape, label, value === 0 ? null : links?.[row]?.[column])
+        return html`${link}<text class="middle" x="${percent((column + 0.5) * width)}" y="${percent((row + 0.5) * height)}" dy="4">${number}</text>\n`
       }),
     ]),
   ]

@@ -1,4 +1,7 @@
-/** The tables of all pages: lines in a document, and in the console cards on a phone, whose cells name their columns. */
+/**
+ * The tables of all pages: lines in a document, and in the console cards on a phone, whose cells name their columns, unless
+ * it stands in `.scroll`, as tables of numbers do.
+ */
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 
 export type Column = {
@@ -47,11 +50,9 @@ export function tableRow(columns: readonly Column[], row: readonly Cell[], layou
     return html`<tr>${row.map((cell, n) =>
       n === 0 ? html`<th scope="row" ${kindOf(columns[n])}>${cell}</th>` : html`<td ${kindOf(columns[n])}>${cell}</td>`,
     )}</tr>\n`
-  // The name of the column stands beside the cell, so it is one element.
-  const wrapped = (cell: Cell) => (typeof cell === 'object' ? html`<div>${cell}</div>` : cell)
   return html`<tr role="row">${row.map(
     (cell, n) =>
-      html`<td role="cell" ${kindOf(columns[n])} ${attribute('data-label', columns[n]?.title ?? '')}>${wrapped(cell)}</td>`,
+      html`<td role="cell" ${kindOf(columns[n])} ${attribute('data-label', columns[n]?.title ?? '')}>${cell}</td>`,
   )}</tr>\n`
 }
 

@@ -39,7 +39,7 @@ export async function showBatch(request: ScreenRequest): Promise<Page | null> {
 ${livePart('state', html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>`)}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
 ${livePart('said', sentences(batchSentences(data, deciding), frame))}
-${progress(data, frame)}
+${livePart('progress', progress(data, frame))}
 ${livePart('actions', decisionButtons(offered, form))}
 ${rows(data, offered, frame)}
 ${livePart('why', html`${reasons(data, frame)}${deviations(data, frame)}`)}</div>`
@@ -113,6 +113,8 @@ function describeBatch({ report: { batch, revertedBy } }: BatchData, frame: Proj
 
 function progress({ report }: BatchData, frame: ProjectFrame): Html {
   const { batch } = report
+  // Nothing of it has left, as the sentence above says.
+  if (batch.state === 'draft') return nothing
   const texts = batchLive(report, frame)
   const max = String(Math.max(1, batch.rows))
   return html`<div class="progress"><progress max="${max}" value="${String(texts.settled)}" aria-label="Settled rows" ${attribute('data-live-value', `batch ${batch.id} settled`)}></progress>
@@ -164,7 +166,7 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   const against = review.counts.stands_against + review.counts.not_known
   const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.</p>`
   return kept(html`<p class="faint">What they would do, as the mirror shows it at ${timeWithSeconds(new Date(frame.now).toISOString(), frame)}${checked === 0 ? '' : checks}:</p>
-${groupList(groups)}${against === 0 ? nothing : note}${choices('What rows would do', tabs)}
+${groupList(groups)}${against === 0 ? nothing : note}${outcomes.length < 2 ? nothing : choices('What rows would do', tabs)}
 ${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}`)
 }
 

@@ -48,10 +48,10 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   }))
   const waiting = table(
     'Conversations that wait for an answer, the longest first',
-    ['#Waits for', 'Visitor', 'Last words', 'Assigned', 'Since', ...(difference === null ? [] : ['By the service'])],
+    ['Visitor', '#Waits for', 'Last words', 'Assigned', 'Since', ...(difference === null ? [] : ['By the service'])],
     rows.map(({ id, since, name, email, lastWords, agent, sinceByService }) => [
-      spanText(frame.now - Date.parse(since)),
       linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id)),
+      spanText(frame.now - Date.parse(since)),
       shortened(lastWords, 140),
       foreignText(agent),
       timeOf(since, frame),
@@ -259,11 +259,12 @@ function conversationTable(
 ): Html {
   return table(
     'Conversations, the newest first',
-    ['Last message', ...(words === null ? ['Status'] : ['Visitor', 'Status', 'Words'])],
+    words === null ? ['Last message', 'Status'] : ['Visitor', 'Last message', 'Status', 'Words'],
     rows.map(({ id, name, lastAt, handled, words: found }) => {
-      const link = linkTo(frame, 'conversations', id, lastAt === null ? foreignText(id) : timeOf(lastAt, frame))
-      const status = handled === null ? 'open' : 'handled'
-      return words === null ? [link, status] : [link, foreignText(name), status, markedText(found, words)]
+      const link = (content: Html) => linkTo(frame, 'conversations', id, content)
+      const [at, status] = [timeOf(lastAt, frame), handled === null ? 'open' : 'handled']
+      if (words === null) return [link(lastAt === null ? foreignText(id) : at), status]
+      return [link(foreignText(name ?? id)), at, status, markedText(found, words)]
     }),
     'There are no conversations.',
   )

@@ -39,7 +39,7 @@ export async function showCountedConversations({ reads, project, frame, query }:
     ['Found', found && pluralize(found.total, 'conversation')],
     ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${title}</a>`],
     ['Counted', column && (columns[column] ?? column.replaceAll('_', ' '))],
-    [on === null ? 'Days' : 'Day', on ?? `${range.from} to ${range.to}`],
+    [on === null ? 'Days' : 'Day', html`<time>${on ?? `${range.from} to ${range.to}`}</time>`],
     ['Agent', period.agent && foreignText(period.agent)],
     ...chosen.map(([name, value]) => [columns[name] ?? name, keyText(name, value)] as const),
   ])}
@@ -54,10 +54,10 @@ const ofCallers = 'All conversations of the visitors of these calls, of any day:
 function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html {
   return table(
     'Conversations, the newest first',
-    ['Last message', 'Visitor', 'Status', 'Last agent', '#Messages'],
+    ['Visitor', 'Last message', 'Status', 'Last agent', '#Messages'],
     rows.map(({ id, name, email, lastAt, handledAt, agent, messages }) => [
-      linkTo(frame, 'conversations', id, lastAt === null ? foreignText(id) : timeOf(lastAt, frame)),
-      foreignText(name ?? email),
+      linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id)),
+      timeOf(lastAt, frame),
       handledAt === null ? 'open' : 'handled',
       foreignText(agent),
       formatCount(messages),

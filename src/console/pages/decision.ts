@@ -19,7 +19,7 @@ import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText } from '../text.ts'
-import { groupList, hiddenFields, statusWords } from '../writeback-blocks.ts'
+import { groupList, hiddenFields, rankOf, statusWords } from '../writeback-blocks.ts'
 import { effectText, payloadText, quoted } from './writebacks.ts'
 
 /** More rows than a person counts at a glance: their number is typed. */
@@ -43,7 +43,7 @@ async function confirmSending(
   const isOffered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn }).includes(decision)
   const { title, consequence } = decisions[decision]
   const form = html`<form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${hiddenFields({ decision })}
-<div class="actions"><button type="submit" class="primary">${title}</button><a class="button" href="${addressOf(frame, 'writebacks')}">Back</a></div></form>`
+<div class="actions"><button type="submit" class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button" href="${addressOf(frame, 'writebacks')}">Back</a></div></form>`
   const content = isOffered
     ? html`${sentences(sendingSentences(facts, frame), frame)}<p>${consequence ?? ''}</p>${form}`
     : html`<p>There is nothing to decide any more.</p>${sendingNow(facts, { ...frame, approveOwn: project.approveOwn })}`
@@ -95,7 +95,7 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
 ${review === null ? nothing : effects(review, count, would)}
 <form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${fields}
 ${count > typedOver ? number : nothing}
-<div class="actions"><button type="submit" class="primary">${title}</button><a class="button" href="${back}">Back</a></div>
+<div class="actions"><button type="submit" class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button" href="${back}">Back</a></div>
 <p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : exactly}</p></form>
 ${rows({ decision, target, only, selection: visibleTo(frame, selection), review }, frame)}`
   return { title, section: 'Write-backs', content }

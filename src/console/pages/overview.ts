@@ -1,4 +1,4 @@
-/** The overview of a project: the work of the week, then what needs a decision, then how the data is. */
+/** The overview of a project: what needs a decision, then the work of the week, then how the data is. */
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
@@ -22,9 +22,9 @@ export async function showOverview({ reads, project, frame }: ScreenRequest): Pr
   const urgent = [...decisions, ...health].filter(isUrgent)
   const calm = health.filter((sentence) => !isUrgent(sentence))
   const isWell = !health.some(isUrgent)
-  const content = html`${weekSection(week, waitingNow(data, frame), frame)}
-<div ${attribute('data-live-shape', overviewShape(data, frame, week))} ${attribute('data-live-about', 'overview')}>${section('To decide', sentences(urgent.length === 0 ? [nothingToDecide] : urgent, frame))}</div>
+  const content = html`<div ${attribute('data-live-shape', overviewShape(data, frame, week))} ${attribute('data-live-about', 'overview')}>${section('To decide', sentences(urgent.length === 0 ? [nothingToDecide] : urgent, frame))}</div>
 ${newerNotice(addressOf(frame))}
+${weekSection(week, waitingNow(data, frame), frame)}
 <details class="fold" ${attribute('open', !isWell)}><summary>${icon(isWell ? 'fine' : 'note', frame)} ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
 ${sentences(auditSentences(data), frame)}
 ${section('Streams', streamTable(data.streams, frame), link('Details and gaps', 'streams'))}

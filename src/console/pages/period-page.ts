@@ -130,7 +130,9 @@ const dayMs = 86_400_000
 function dayCharts(view: View, days: PeriodData['days']): Html[] {
   const { table, period, frame } = view
   const { split, charts } = table
-  const [first, last] = [dayNumber(period.from), dayNumber(period.to)]
+  // Days before the first that is known would only be empty.
+  const known = days.map(({ date }) => dayNumber(String(date)))
+  const [first, last] = [Math.max(dayNumber(period.from), Math.min(...known)), dayNumber(period.to)]
   const dates = Array.from({ length: last - first + 1 }, (_, n) => dateText(first + n))
   const parts = Map.groupBy(days, (day) => (split === undefined ? null : (day[split] ?? null)))
   const drawn = [...parts]

@@ -59,7 +59,7 @@ function tileOf(
     ? html`${longest}${aWeekAgo === null ? nothing : html`; ${formatValue(aWeekAgo, unit)} a week ago, at the end of the day`}`
     : changeText(change, unit)
   const values = (days: Week['days']) => days.map((day) => day?.[of] ?? null)
-  const line = week === null ? nothing : sparkline(values(week.days), values(week.daysBefore))
+  const line = week === null || isNow ? nothing : sparkline(values(week.days), values(week.daysBefore))
   return html`<li><p>${title}</p><p class="value">${value}</p>${line}<p class="faint">${compared}</p></li>\n`
 }
 

@@ -17,14 +17,22 @@ import type {
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import { sendingNow } from '../batch-state.ts'
-import { addressOf, type Choice, choices, linkTo, older, section, table } from '../blocks.ts'
-import { draftRole } from '../core/permissions.ts'
+import { sendingSentences } from '../batch-state.ts'
+import { addressOf, type Choice, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
+import { draftRole, offeredForSending } from '../core/permissions.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import type { ReviewedRow } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, exactText, foreignText, shortened } from '../text.ts'
-import { batchStateOf, countsText, hiddenFields, statusOf, statusWords } from '../writeback-blocks.ts'
+import {
+  batchStateOf,
+  countsText,
+  decisionButtons,
+  hiddenFields,
+  rankOf,
+  statusOf,
+  statusWords,
+} from '../writeback-blocks.ts'
 
 export async function showWritebacks(request: ScreenRequest): Promise<Page> {
   const { outbox, frame, query } = request
@@ -34,9 +42,7 @@ export async function showWritebacks(request: ScreenRequest): Promise<Page> {
   const tabs = choices('Status', [all, ...statusChoices(await outbox.countByStatus({}), status, address)])
   if (status !== null)
     return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${await rowsWith(status, request)}` }
-  const facts = await readSendingFacts(outbox, request.warehouse)
-  const sending = sendingNow(facts, { ...frame, approveOwn: request.project.approveOwn })
-  return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${sending}${await batches(request)}` }
+  return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${await batches(request)}` }
 }
 
 export function statusNamed(text: string | null): WritebackStatus | null {
@@ -66,7 +72,7 @@ async function rowsWith(status: WritebackStatus, { outbox, frame, query }: Scree
 
 const batchesPerPage = 20
 
-async function batches({ outbox, frame, query }: ScreenRequest): Promise<Html> {
+async function batches({ outbox, warehouse, project, frame, query }: ScreenRequest): Promise<Html> {
   const before = query('before')
   // Not by `requireBatch`, which compares a wrong name with all others; an address has whole ones.
   const from = before === null ? undefined : ((await outbox.findBatch(before)) ?? undefined)
@@ -88,7 +94,11 @@ async function batches({ outbox, frame, query }: ScreenRequest): Promise<Html> {
   const mayImport = frame.canDecide && frame.viewer !== null && hasRole(frame.viewer.role, draftRole)
   const importLink = html`<a class="button" href="${addressOf(frame, 'import')}">Import a file…</a>`
   const more = older(last === undefined ? null : withQuery(addressOf(frame, 'writebacks'), { before: last.id }))
-  return section('Batches', html`${list}${more}`, mayImport ? importLink : nothing)
+  const facts = await readSendingFacts(outbox, warehouse)
+  const offered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn })
+  const buttons = decisionButtons(offered, { project: frame.project, about: {} })
+  const aside = html`<div class="actions">${buttons}${mayImport ? importLink : nothing}</div>`
+  return html`${sentences(sendingSentences(facts, frame), frame)}${section('Batches', html`${list}${more}`, aside)}`
 }
 
 export const rowsPerPage = 50
@@ -143,7 +153,7 @@ export function reviewedTable(
   const buttons = (which: string) =>
     decisions.map(
       (decision) =>
-        html`<button type="submit" name="decision" value="${decision}">${decision === 'approve' ? 'Approve' : 'Cancel'} ${which}…</button>`,
+        html`<button type="submit" name="decision" value="${decision}" ${attribute('class', rankOf(decision))}>${decision === 'approve' ? 'Approve' : 'Cancel'} ${which}…</button>`,
     )
   // All that would do this, also those on other pages.
   const allOf =

@@ -45,6 +45,8 @@ export type DecisionRecord = {
   readonly taken: 'confirmed' | 'as shown' | 'anyway'
   /** People come for it; the others stand beside it. */
   readonly isUsual?: true
+  /** It ends or holds what was asked for. */
+  readonly isStopping?: true
   /** On a button; those that ask for confirmation end with dots. */
   readonly label: string
   /** Before the number of write-backs. */
