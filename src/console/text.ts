@@ -2,7 +2,7 @@
 
 import { isFound } from '../analytics/core/search-words.ts'
 import { localDateAt } from '../values/days.ts'
-import { formatCount, formatSeconds } from '../values/format.ts'
+import { formatCount, formatSeconds, formatTime } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import { codeOf, splitInvisible } from '../values/invisible.ts'
 import type { EpochMs, LocalDate, Ms } from '../values/time.ts'
@@ -52,18 +52,6 @@ export function markedText(text: string | null, words: readonly string[]): Html 
 /** Who did it, where that is known. */
 export function by(person: string | null): Html {
   return person === null ? nothing : html` by ${foreignText(person)}`
-}
-
-/** One takes longer to make than to use a thousand times. */
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** `2026-11-21 19:32` in the project's time zone. */
-export function formatTime(at: EpochMs, timeZone: string): string {
-  // The Swedish way of writing a time is that of RFC 3339, without its T.
-  const options = { dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23', timeZone } as const
-  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', options)
-  formats.set(timeZone, format)
-  return format.format(at)
 }
 
 type Zone = { readonly timeZone: string }

@@ -1,4 +1,4 @@
-/** Formats numbers, durations and untrusted text for people. */
+/** Formats numbers, durations, times and untrusted text for people. */
 import type { EpochMs, Ms, Seconds } from './time.ts'
 
 const numberFormat = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
@@ -35,6 +35,23 @@ export function formatSeconds(seconds: Seconds): string {
   const rest = (rounded % unit.seconds) / unit.step
   const first = `${Math.floor(rounded / unit.seconds)} ${unit.name}`
   return rest === 0 ? first : `${first} ${rest} ${unit.smaller}`
+}
+
+/** One takes longer to make than to use a thousand times. */
+const timeFormats = new Map<string, Intl.DateTimeFormat>()
+
+/** `2026-11-21 19:32` in the time zone. */
+export function formatTime(at: EpochMs, timeZone: string): string {
+  // The Swedish way of writing a time is that of RFC 3339, without its T.
+  const options = { dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23', timeZone } as const
+  const format = timeFormats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', options)
+  timeFormats.set(timeZone, format)
+  return format.format(at)
+}
+
+/** The same; `at` is RFC 3339 text. */
+export function timeText(at: string | null, timeZone: string, none = '–'): string {
+  return at === null ? none : formatTime(Date.parse(at), timeZone)
 }
 
 /** `3 min ago`, or `never`; `at` is RFC 3339 text. */

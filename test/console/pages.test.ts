@@ -8,9 +8,10 @@ import { liveTexts, overviewSentences } from '../../src/console/pages/overview.t
 import { weekSection } from '../../src/console/pages/week.ts'
 import type { OverviewData, StreamRow, WeekData } from '../../src/console/reads.ts'
 import { hideMessages } from '../../src/console/screen.ts'
-import { ageText, exactText, formatTime, markedText, spanText } from '../../src/console/text.ts'
+import { ageText, exactText, markedText, spanText } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
+import { formatTime } from '../../src/values/format.ts'
 import { type Html, html } from '../../src/values/html.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)

@@ -1,7 +1,7 @@
 /** The page of some reports: which numbers it shows, in which order, and in which words. */
 
 import { columns, type Page, type PagePart, type Section, section } from '../../document/page.ts'
-import { formatCount, pluralize } from '../../values/format.ts'
+import { formatCount, pluralize, timeText } from '../../values/format.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { periodTables } from '../views/period-pages.ts'
 import { type ChangeLine, changeCells, changeTable, formatChange, formatValue } from './change.ts'
@@ -50,8 +50,8 @@ function notesOf({ period, before, timeZone, asOf, generatedAt, volume, calls }:
   const isEmpty = !volume.conversationsStarted.value && !volume.waits.value && !calls?.calls.value
   return [
     ...(isEmpty ? ['Nothing was counted in this period.'] : []),
-    `${comparisonText(period, before)} Days are those of ${timeZone}.`,
-    `As of ${asOf ?? 'no complete sync yet'}. Written at ${generatedAt}.`,
+    `${comparisonText(period, before)} Days and times are those of ${timeZone}.`,
+    `As of ${timeText(asOf, timeZone, 'no complete sync yet')}. Written at ${timeText(generatedAt, timeZone)}.`,
   ]
 }
 
@@ -62,11 +62,15 @@ function comparisonText({ to, whole }: Report['period'], before: Report['before'
 }
 
 function overviewSection({ volume, responseTimes, backlog, ai, calls }: Report): Section {
-  const first = responseTimes.find(({ which, clock, hours }) => `${which} ${clock} ${hours}` === 'first human all')
+  const medianOf = (name: string, label: string) =>
+    responseTimes
+      .filter(({ which, clock, hours }) => `${which} ${clock} ${hours}` === `${name} human all`)
+      .map(({ medianSeconds }) => [label, medianSeconds, 'seconds'] as const)
   const lines: ChangeLine[] = [
     ['Conversations started', volume.conversationsStarted, 'count'],
     ['Waits of visitors', volume.waits, 'count'],
-    ...(first === undefined ? [] : [['First human response, median', first.medianSeconds, 'seconds'] as const]),
+    ...medianOf('every', 'Until a human answered, median'),
+    ...medianOf('first', 'First human response, median'),
     ['Open at the end', backlog.openAtEnd, 'count'],
     ['Waiting at the end', backlog.waitingAtEnd, 'count'],
     ['AI only, of the conversations with the AI', ai.aiOnlyShare, 'share'],

@@ -1,6 +1,6 @@
 /** What is not certain in a report: each reason in a sentence, the most serious first. */
 import { localDateAt } from '../../values/days.ts'
-import { formatCount, pluralize } from '../../values/format.ts'
+import { formatCount, pluralize, timeText } from '../../values/format.ts'
 import { parseTime } from '../../values/time.ts'
 import type { ReportData } from '../sql/report-data.ts'
 
@@ -47,7 +47,7 @@ function ofTheFacts({ project: { asOf, isRebuilding, factsDue, timeZone }, perio
       asOf === null
         ? 'Conversations or messages have never been read to their end, so some may be missing.'
         : localDateAt(parseTime(asOf) ?? 0, timeZone) <= period.to &&
-          `Conversations and messages are complete only up to ${asOf}.`,
+          `Conversations and messages are complete only up to ${timeText(asOf, timeZone)}.`,
   }
 }
 
@@ -66,7 +66,7 @@ function ofThePeriod({ period, today, firstDate, mirroredFrom, project, current 
       `The oldest conversation is of ${firstDate}, so the period before may not be whole.`,
     'history before the mirror':
       mirroredFrom > before.from &&
-      `The mirror began at ${project.mirroredSince}. Reopenings before it are not known, so the backlog of earlier days is too small.`,
+      `The mirror began at ${timeText(project.mirroredSince, project.timeZone)}. Reopenings before it are not known, so the backlog of earlier days is too small.`,
     'incomplete conversations':
       incomplete > 0 &&
       `${formatCount(incomplete)} of ${pluralize(started, 'conversation')} that started in the period ${incomplete === 1 ? 'is' : 'are'} incomplete: messages, times or senders are not known. Response times and targets leave them out.`,

@@ -1,7 +1,7 @@
 /** The sections about how much came in, and what is left of it. */
 
 import { type Block, columns, type Section, section } from '../../document/page.ts'
-import { formatCount } from '../../values/format.ts'
+import { formatCount, timeText } from '../../values/format.ts'
 import { changeTable, formatValue } from './change.ts'
 import type { Day, Report } from './report.ts'
 
@@ -74,7 +74,7 @@ function describeRange(values: readonly number[]): string {
   return least === most ? `always ${most}` : `from ${least} to ${most}`
 }
 
-export function backlogSection({ backlog, days, waitingNow: { open, waiting, longest } }: Report): Section {
+export function backlogSection({ backlog, days, timeZone, waitingNow: { open, waiting, longest } }: Report): Section {
   const table = changeTable('The backlog and what changed it', [
     ['Opened', backlog.opened, 'count'],
     ['Reopenings', backlog.reopenings, 'count'],
@@ -85,10 +85,10 @@ export function backlogSection({ backlog, days, waitingNow: { open, waiting, lon
   const now = `Now ${formatCount(open)} open, ${formatCount(waiting)} waiting for an answer.`
   const waitingTable = {
     caption: waiting > longest.length ? `The ${longest.length} who wait longest` : 'Who is waiting now',
-    columns: columns(['Visitor', 'Conversation', 'Agent', 'Since', 'By the service'], ['Waits for']),
+    columns: columns(['Visitor', 'Conversation', 'Assigned', 'Since', 'By the service'], ['Waits for']),
     rows: longest.map(({ conversationId, visitorName, agent, waitingSince, waitingSeconds, serviceWaitingSince }) => [
-      ...[visitorName ?? '–', conversationId, agent ?? '–', waitingSince],
-      serviceWaitingSince === waitingSince ? 'the same' : (serviceWaitingSince ?? 'not waiting'),
+      ...[visitorName ?? '–', conversationId, agent ?? '–', timeText(waitingSince, timeZone)],
+      serviceWaitingSince === waitingSince ? 'the same' : timeText(serviceWaitingSince, timeZone, 'not waiting'),
       formatValue(waitingSeconds, 'seconds'),
     ]),
   }

@@ -15,9 +15,9 @@ export type OpenQueue = {
   /** Those who wait longest, at most `maxWaiting`. */
   readonly longest: readonly {
     readonly conversationId: string
-    /** Null: not known, or the settings leave it out. */
+    /** Or else the address; null: neither is known, or the settings leave them out. */
     readonly visitorName: string | null
-    /** Likely name of the assigned agent, or else the id. */
+    /** The id of the assigned agent, or the name that more than half of their conversations end with. */
     readonly agent: string | null
     readonly waitingSince: string
     readonly waitingSeconds: Seconds
@@ -33,9 +33,9 @@ export async function readOpenQueue(read: SnapshotReader, project: ProjectId): P
   const [counts] = await read(sql<Pick<OpenQueue, 'open' | 'waiting'>>`
     select count(*) as open, count(waiting_since) as waiting from report_open where project_id = ${project}`)
   const longest = await read(sql<OpenQueue['longest'][number]>`
-    select conversation_id as "conversationId", visitor_name as "visitorName",
-      coalesce((select likely_name from dim_agent a where a.project_id = ${project} and a.agent_id = assigned_agent_id),
-        assigned_agent_id) as agent,
+    select conversation_id as "conversationId", coalesce(visitor_name, visitor_email) as "visitorName",
+      coalesce((select likely_name from dim_agent a where a.project_id = ${project} and a.agent_id = assigned_agent_id
+        and a.name_share > 0.5), assigned_agent_id) as agent,
       waiting_since as "waitingSince", waiting_seconds as "waitingSeconds", service_waiting_since as "serviceWaitingSince"
     from ${waitingNow} and project_id = ${project}
     order by waiting_since, conversation_id limit ${sql.lit(maxWaiting)}`)

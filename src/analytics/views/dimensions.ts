@@ -67,10 +67,13 @@ export const dimensions = {
   dim_agent: queryView({
     note: 'One row for each agent to whom a conversation is assigned in which a human wrote, with the likely name.',
     caveat:
-      'The service shows no list of agents: the name is that of the last human message in most of the conversations of this id, and name_share says in how many.',
+      'The service shows no list of agents: the name is the one most often on the last human message of the conversations of this id, and name_share says how often.',
     key: { project_id: projectId, agent_id: kind.key('the id that conversations are assigned to') },
     columns: {
-      likely_name: [kind.text('the name that most of these conversations end with'), 'name'],
+      likely_name: [
+        kind.text('the name that these conversations end with most often; trust it only where name_share is high'),
+        'name',
+      ],
       name_share: [
         weighted(kind.share('share of the conversations that show this name'), 'conversations'),
         'cast(conversations_with_name as double precision) / conversations',

@@ -3,13 +3,13 @@ import { timeChart } from '../../document/chart.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import type { BudgetData } from '../../service/core/budget.ts'
 import { readBudget } from '../../service/sql/request-counts.ts'
-import { formatCount } from '../../values/format.ts'
+import { formatCount, formatTime } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
 import { addressOf, facts, section, spanChoices, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
-import { formatTime, spanText, timeOf } from '../text.ts'
+import { spanText, timeOf } from '../text.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

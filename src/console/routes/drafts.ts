@@ -21,7 +21,7 @@ import { conversationPage, listWritebacksTo } from '../pages/conversations.ts'
 import { type Draft, type DraftProblem, draftKinds, draftsTitle, whyNoDraft } from '../pages/draft-form.ts'
 import type { ConsoleProject } from '../project.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
-import { formatTime } from '../text.ts'
+import { todayOf } from '../text.ts'
 import { asDrafts } from './import.ts'
 import { type Site, valuesOf } from './site.ts'
 
@@ -115,7 +115,7 @@ async function queueDraft(
   const { now, viewer } = frame
   const rows = rowsOf(draft, conversation)
   const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
-  const day = formatTime(now, frame.timeZone).slice(0, 10)
+  const day = todayOf(frame)
   const report = await importWritebacks(
     config,
     settingsOf(config, project),

@@ -23,7 +23,7 @@ function hostileData(text: string): ReportData {
           agent: text,
           waitingSince: '2026-11-18T08:00:00Z',
           waitingSeconds: 60,
-          serviceWaitingSince: text,
+          serviceWaitingSince: null,
         },
       ],
     },
@@ -111,6 +111,31 @@ test('Markdown shows the numbers in tables', () => {
   expect(page).toMatch(/^# shop: 2026-11-09 to 2026-11-15/)
   expect(page).toMatch(/\| Conversations started +\| +8 \| +8 \| +unchanged \|/)
   expect(page).toMatch(/\| first answer +\| +15 min \| +8 \| +6 \| +2 \| +0 \| +0 \| +75 % \|/)
+})
+
+test('times are those of the project, as on the other pages, and the first median is that of the overview', () => {
+  const waits = {
+    waitingSince: '2026-11-18T08:00:00Z',
+    waitingSeconds: 60,
+    serviceWaitingSince: '2026-11-18T08:10:00Z',
+  }
+  const longest = [{ conversationId: 'c1', visitorName: null, agent: 'a7', ...waits }]
+  const [first] = periodData().responseTimes
+  const responseTimes = (['first', 'every'] as const).flatMap((which) =>
+    first === undefined ? [] : [{ ...first, which }],
+  )
+  const data = reportData({ current: periodData({ responseTimes }), queue: { open: 1, waiting: 1, longest } })
+  const page = renderMarkdown(
+    reportPage([buildReport('shop', { ...data, project: { ...data.project, timeZone: 'Europe/Berlin' } }, now)]),
+  )
+  expect(page).toMatch(/\| c1 +\| a7 +\| 2026-11-18 09:00 \| 2026-11-18 09:10 \|/)
+  expect(page).toContain('Days and times are those of Europe/Berlin.')
+  expect(page).not.toMatch(/T\d\d\\?:\d\d/)
+  const [every, firstOnly] = ['Until a human answered, median', 'First human response, median'].map((row) =>
+    page.indexOf(row),
+  )
+  expect(every).toBeGreaterThan(0)
+  expect(every).toBeLessThan(firstOnly ?? 0)
 })
 
 test('a period without data says so', () => {

@@ -168,6 +168,16 @@ for (const db of databases) {
     expect((await read(warehouse, { to: '2025-10-26' })).hours).toEqual([{ weekday: 7, hour: 2, waits: 4 }])
   })
 
+  test(`a report names the assigned agent only where most conversations show that name, and a visitor without one by the address — ${db.name}`, async () => {
+    const { warehouse } = await openViewsWarehouse(db)
+    await warehouse.query(
+      'update fct_conversation set last_human_name = conversation_id where last_human_name is not null',
+    )
+    await warehouse.query('update visitors set name = null')
+    const { queue } = await read(warehouse)
+    expect(queue.longest[0]).toMatchObject({ visitorName: 'bo@example.com', agent: 'agent 1' })
+  })
+
   test(`a report names no visitor if the settings leave out personal data — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db, false)
     const { queue } = await read(warehouse)
