@@ -6,12 +6,12 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { pino } from 'pino'
 import { parse } from 'yaml'
-import { type ColumnType, columnTypes, withoutNullability } from '../schema/column-types.ts'
+import { columnTypes, withoutNullability } from '../schema/column-types.ts'
 import { commandDocuments, readTypes } from '../schema/command-documents.ts'
 import { logEvents } from '../schema/log-events.ts'
 import { type ColumnSpec, type TableSpec, tables } from '../schema/tables.ts'
-import { type AnalyticsObject, analyticsObjects, relationOf } from '../src/analytics/views/all-views.ts'
-import type { ViewColumn } from '../src/analytics/views/analytics-view.ts'
+import { type AnalyticsObject, analyticsObjects } from '../src/analytics/views/all-views.ts'
+import { readingRules, typeWordOf, useOf } from '../src/analytics/views/column-words.ts'
 import type { CommandContext } from '../src/cli/command-context.ts'
 import { commandNames, createProgram } from '../src/cli/program.ts'
 import { globalSettings } from '../src/config/program-settings.ts'
@@ -188,10 +188,7 @@ function renderAnalyticsObjects(): string {
 
 Tables and views with the same columns in SQLite and Postgres. [Analytics](../analytics.md) answers questions with them.
 
-- **Names.** \`fct_…\`: a row for each thing that happened. \`dim_…\`: what it refers to. \`report_…\`: numbers for a chart.
-- **Types.** A *time* is UTC; a *date* is a day, and \`…_hour\` an hour, of the time zone of the project. \`?\`: may be null.
-- **Use.** *sum*: may be added up over days. *mean by*: a mean, to be weighted by that column. *distinct*: different things, which
-  must not be added up. *as it is*: a median, a share or a state, which must not be added up or averaged. *s*: seconds. *share*: a fraction of 1. *leads to*: the key of another object, beside \`project_id\`.
+${readingRules.map((rule) => `- ${rule}`).join('\n')}
 
 Postgres has all notes as comments; \`_metabase_metadata\` has them in both databases.
 
@@ -201,27 +198,12 @@ ${analyticsObjects.map(renderObject).join('\n')}`
 function renderObject({ name, note, caveat, key, columns }: AnalyticsObject): string {
   const rows = Object.entries(columns).map(([column, described]) => [
     `\`${column}\``,
-    `${typeWords[described.type]}${described.isNullable ? '?' : ''}`,
+    typeWordOf(described.type, described.isNullable),
     useOf(name, column, described),
     described.note,
   ])
   const beware = caveat === null ? '' : `\n\n**Beware:** ${caveat}`
   return objectTable({ name, note: `${note}${beware}`, key }, '| column | type | use | |', rows)
-}
-
-/** The types in plain words; the text above the list says what each is in both databases. */
-const typeWords: Readonly<Record<ColumnType, string>> = {
-  ...{ key: 'text', text: 'text', uuid: 'text', json: 'JSON', boolean: 'boolean' },
-  ...{ integer: 'integer', int32: 'integer', number: 'number' },
-  ...{ time: 'time', utc_time: 'time', date: 'date', local_date: 'date' },
-}
-
-function useOf(object: string, name: string, { role, unit, aggregation }: ViewColumn): string {
-  const relation = relationOf(object, name)
-  if (relation !== null) return `leads to \`${relation.object}\``
-  if (role !== 'measure') return role
-  const combined = typeof aggregation === 'object' ? `mean by ${aggregation.weightedBy.join(' + ')}` : aggregation
-  return `${combined === 'none' ? 'as it is' : combined}${unit === null ? '' : unit === 'seconds' ? ', s' : ', share'}`
 }
 
 type Rules = { groups: { rules: { alert: string; annotations: { summary: string; description: string } }[] }[] }

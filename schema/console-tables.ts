@@ -3,15 +3,15 @@ import { projectColumns, type TableSpec } from './column-types.ts'
 
 export const consoleTables = {
   console_events: {
-    note: 'The audit log of the console: who signed in, and who decided what. Append-only; reading a page is not an event.',
+    note: 'The audit log of the console: who signed in, who decided what, and what assistants asked. Append-only; reading a page is not an event.',
     key: ['project_id', 'id'],
     columns: {
       project_id: ['key', 'the project; empty if it concerns none'],
       id: ['key', 'UUID, ascending with time'],
       at: ['time', 'when it happened'],
       person: ['text', 'who did it'],
-      role: ['text', 'viewer, operator or approver, at that time'],
-      action: ['text', 'signed_in, sign_in_refused, signed_out or a decision'],
+      role: ['text', 'viewer, operator or approver, at that time; or assistant'],
+      action: ['text', 'signed_in, sign_in_refused, signed_out, a decision, or assistant_asked'],
       subject: ['text?', 'what it was about, such as a batch'],
       count: ['integer?', 'how many rows it concerned'],
       detail: ['text?', 'the reason, and the digest of what the person had seen'],

@@ -71,5 +71,7 @@ export const logEvents: Readonly<Record<string, string>> = {
   'console.token_refused': 'a wrong bearer token: `route`',
   'console.decided': 'a person decided: `person` `decision` `subject` `isMade`',
   'console.failed': 'an error in a page: `route` `why`',
+  'mcp.called': 'an assistant called a `tool`: sizes, `took_ms` `is_error`',
+  'mcp.failed': 'an error in a `tool`: `why`',
   'console.live_failed': 'the live numbers cannot be read: `why`',
 }

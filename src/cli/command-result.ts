@@ -145,11 +145,15 @@ export function selectCalls<C extends { readonly projects: readonly Named[] }>(
 }
 
 /** The one project of a command. `what`: the message if the choice is ambiguous. */
-export function selectCall(config: Config, name: ProjectName | undefined, what: string): ProjectCall {
+export function selectCall<C extends { readonly projects: readonly Named[] }>(
+  config: C,
+  name: ProjectName | undefined,
+  what: string,
+): CallOf<C> {
   const calls = selectCalls(config, name)
   const [call, ...others] = calls
   if (call !== undefined && others.length === 0) return call
-  const why = `this needs one project, and the configuration has ${namesOf(calls)}`
+  const why = `this needs one project, and there are ${namesOf(calls)}`
   throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
 }
 

@@ -59,13 +59,14 @@ export function toExpiryTime(now: EpochMs, lifetimeMs: Ms | undefined): string |
 /** Who decides: the option `--as` of the commands by which people decide. */
 export type PersonOption = { readonly as?: string }
 
-export const personOption = () =>
-  new Option('--as <name>', 'who decides; without it DESKMIRROR_PERSON, else your user name').argParser((text) => {
+export const personOption = (does = 'who decides') =>
+  new Option('--as <name>', `${does}; without it DESKMIRROR_PERSON, else your user name`).argParser((text) => {
     const name = parsePersonName(text)
     if (name === undefined) throw new InvalidArgumentError('Write a name of at most 100 characters.')
     return name
   })
 
-export function decidingPerson(context: CommandContext, config: Config, { as }: PersonOption): string {
-  return as ?? config.person ?? context.currentUser()
+/** `config` null: there is none. */
+export function decidingPerson(context: CommandContext, config: Config | null, { as }: PersonOption): string {
+  return as ?? config?.person ?? context.currentUser()
 }

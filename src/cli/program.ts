@@ -17,6 +17,7 @@ const commands = {
   push: ['send the queued write-backs, once', () => import('./push.ts')],
   start: ['keep the mirror up to date by schedule, until stopped', () => import('./start.ts')],
   console: ['look at a warehouse in a browser', () => import('./console.ts')],
+  mcp: ['let an assistant ask, and propose what people approve', () => import('./mcp.ts')],
   status: ['show freshness, rows, gaps, open work and the budget', () => import('./status.ts')],
   report: [
     'show the week on one page: volume, waits, backlog, AI, calls, and what changed',

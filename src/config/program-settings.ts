@@ -30,6 +30,10 @@ export const globalSettings = {
   databaseUrl: addressSetting('database_url', field.databaseUrl.default('sqlite:deskmirror.db')).about(
     'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with `?schema=NAME` for another schema than `public`.',
   ),
+  /** Null: the warehouse is asked as it is written. */
+  analystDatabaseUrl: addressSetting('analyst_database_url', field.orNull(field.databaseUrl)).about(
+    'The same Postgres database as a role that only reads what analysts may (`migrate --grant`): statements of assistants run as it.',
+  ),
   queueUrl: addressSetting('queue_url', queueUrl.default('embedded')).about(queueUrlHelp),
   /** Null: off. `port` 0: any free one. An IPv6 `host` has no brackets. */
   http: setting('http', field.httpAddress.default({ host: '127.0.0.1', port: 8484 })).about(

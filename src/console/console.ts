@@ -2,6 +2,8 @@
  * The web console: pages, their reads, sessions and roles. It asks other modules and decides nothing.
  */
 
+export { draftRole } from './core/permissions.ts'
+export { type ConsoleProject, unconfiguredProject } from './project.ts'
 export { openConsoleReads } from './reads.ts'
 export { createConsoleLink, createWorkerLink } from './sign-in-links.ts'
 export { replySheet } from './sql/reply-sheet.ts'

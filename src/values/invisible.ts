@@ -48,9 +48,16 @@ export function excerpt(text: string): string {
 
 /** Invisible characters by their codes, `[U+202E]`, because they can make a text read differently from what is sent. */
 export function showInvisible(text: string): string {
-  const show = (hidden: string) => [...hidden].map((character) => `[${codeOf(character)}]`).join('')
-  const parts = splitInvisible(text).map((part) =>
-    part.isInvisible ? show(part.text) : part.text.replace(/[\n\t]/g, show),
-  )
-  return parts.join('')
+  return showInvisibleInLines(text).replace(/[\n\t]/g, showCodes)
+}
+
+/** The same, but line breaks and tabs stay. */
+export function showInvisibleInLines(text: string): string {
+  return splitInvisible(text)
+    .map((part) => (part.isInvisible ? showCodes(part.text) : part.text))
+    .join('')
+}
+
+function showCodes(hidden: string): string {
+  return [...hidden].map((character) => `[${codeOf(character)}]`).join('')
 }

@@ -34,6 +34,10 @@ const valueParsers: Readonly<Record<number, (text: string) => unknown>> = {
   [typeOids.timestamptz]: parsePostgresTime,
 }
 
+export const valueTypes = {
+  getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => pg.types.getTypeParser(oid)(text)),
+}
+
 /**
  * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a warehouse, and the driver's
  * errors if it cannot be reached.
@@ -83,9 +87,7 @@ async function openPool(
     application_name: 'deskmirror',
     // Statements are sent without waiting for the answers to those before.
     pipeline: true,
-    types: {
-      getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => pg.types.getTypeParser(oid)(text)),
-    },
+    types: valueTypes,
   })
   // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also
   // end the process.

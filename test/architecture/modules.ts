@@ -31,6 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   app: [...bottom, 'warehouse', 'service', 'document', ...features],
   http: [...bottom, 'app', 'warehouse', 'service', ...features],
   console: [...bottom, 'app', 'warehouse', 'service', 'document', ...features, 'http'],
+  mcp: [...bottom, 'app', 'warehouse', 'service', ...features, 'console'],
   worker: [...bottom, 'app', 'warehouse', 'service', ...features, 'http'],
   jobs: [...bottom, 'app', 'warehouse', 'service', ...features, 'http', 'console', 'worker'],
   cli: [
@@ -42,6 +43,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...features,
     'http',
     'console',
+    'mcp',
     'worker',
     'jobs',
     'sandbox',
@@ -60,6 +62,7 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-writer': ['export'],
   undici: ['service'],
   commander: ['cli', 'build'],
+  '@modelcontextprotocol/server': ['mcp'],
   'cron-parser': ['config'],
   fastify: ['http', 'console'],
   '@fastify/cookie': ['http', 'console'],

@@ -65,6 +65,7 @@ describe('one project is described by variables', () => {
       databaseUrl: 'sqlite:deskmirror.db',
       databaseSetting: 'DESKMIRROR_DATABASE_URL',
       console: { people: [] },
+      analystDatabaseUrl: null,
       queueUrl: 'embedded',
       http: { host: '127.0.0.1', port: 8484 },
       httpToken: null,

@@ -1,0 +1,55 @@
+/** `deskmirror mcp`: assistants ask and propose, on standard input and output. */
+import { Command } from 'commander'
+import type { CommandContext } from './command-context.ts'
+import { type CommandResult, runAndPrint, selectCall } from './command-result.ts'
+import { explainError, renderError } from './explain-error.ts'
+import { loadConfigured, namedWarehouse, warehouseArgument } from './named-warehouse.ts'
+import { decidingPerson, oneProjectOption, type PersonOption, personOption } from './options.ts'
+
+type Options = PersonOption & { readonly project?: string }
+
+const help = `
+An assistant starts this command and talks to it (docs/assistants.md). It can look up what the warehouse holds, and
+propose write-backs, which a person approves; it cannot approve, send or change anything else. No port is opened. With a file,
+nothing is written, so nothing can be proposed.
+
+Examples:
+  $ deskmirror mcp --project shop --as ann
+  $ deskmirror mcp demo.db                  any warehouse, without configuration
+  $ claude mcp add deskmirror -- deskmirror mcp
+
+Exit code: 0 the assistant ended it · 1 failed, trying again may help · 2 a person must change something`
+
+export function command(context: CommandContext): Command {
+  return new Command('mcp')
+    .description('Serves the Model Context Protocol to an assistant, on standard input and output.')
+    .argument(...warehouseArgument)
+    .addOption(oneProjectOption())
+    .addOption(personOption('who answers for what is proposed'))
+    .addHelpText('after', help)
+    .action((warehouse: string | undefined, options: Options) =>
+      runAndPrint(context, {}, () => serve(context, warehouse, options)),
+    )
+}
+
+async function serve(context: CommandContext, named: string | undefined, options: Options): Promise<CommandResult> {
+  const what = 'the assistant cannot be served'
+  const config = named === undefined ? loadConfigured(context, 'mcp') : null
+  const { defaultConfig } = await context.load(() => import('../config/config.ts'))
+  const display = context.openDisplay(false)
+  const log = await context.openLog(config ?? defaultConfig({ projects: [] }), display)
+  const { stopped, exit } = context.listenForSignals()
+  const { serveMcp } = await context.load(() => import('../mcp/serve.ts'))
+  const { versions } = await context.readVersion()
+  const { ended, close } = await serveMcp({
+    ...(config ?? namedWarehouse(named ?? '')),
+    configured: config && { config, project: selectCall(config, options.project, what).project },
+    chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
+    person: decidingPerson(context, config, options),
+    ...{ version: versions.program, log, now: context.now },
+    explain: (error) => renderError(explainError(error), false).join('\n'),
+  })
+  await Promise.race([stopped, ended])
+  await close()
+  return exit(0)
+}

@@ -1,0 +1,25 @@
+/** What the tools of one session work with: one project, one person who started it. */
+import type { Warehouse } from '../app/open.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
+import type { ConsoleProject } from '../console/console.ts'
+import type { EpochMs } from '../values/time.ts'
+import type { BoundedQuery } from '../warehouse/bounded-query.ts'
+import type { ProjectDb } from '../warehouse/project-db.ts'
+
+export type Session = {
+  readonly project: ConsoleProject
+  /** For reading. */
+  readonly warehouse: Warehouse
+  readonly db: ProjectDb
+  readonly query: BoundedQuery
+  /** The name of the person who started it. */
+  readonly person: string
+  /** The person sees no words, names or addresses of visitors. */
+  readonly hidesMessages: boolean
+  /** Where drafts go; null: nothing can be proposed here. */
+  readonly drafts: { readonly config: Config; readonly project: ProjectConfig } | null
+  readonly now: () => EpochMs
+}
+
+/** `author`: the person and the assistant, as stored with what they draft. */
+export type Call = { readonly session: Session; readonly author: string }

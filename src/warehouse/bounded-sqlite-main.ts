@@ -1,0 +1,40 @@
+/** The process behind `bounded-sqlite.ts`: runs one statement after the other, each of which SQLite itself must call reading. */
+import Database from 'better-sqlite3'
+import { createRowCollector, type RowLimits } from './bounded-rows.ts'
+import type { SqliteRequest, SqliteResponse } from './bounded-sqlite.ts'
+import { distrustSchema, narrowInteger } from './sqlite.ts'
+
+const [, , path = '', limits = ''] = process.argv
+const { rows, bytes }: RowLimits = JSON.parse(limits)
+const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 1000 })
+distrustSchema(database)
+// What a statement sorts stays in the memory of this process, which is limited, instead of filling a disk.
+database.pragma('temp_store = memory')
+
+process.on('message', ({ statement }: SqliteRequest) => process.send?.(answer(statement)))
+
+function answer(statement: string): SqliteResponse {
+  const why = whyRefused(statement)
+  if (why !== null) return { refused: why }
+  try {
+    const prepared = database.prepare<[], unknown[]>(statement)
+    if (!prepared.reader || !prepared.readonly) return { refused: 'it writes' }
+    prepared.raw(true).safeIntegers(true)
+    const collector = createRowCollector({ rows, bytes })
+    for (const row of prepared.iterate()) if (!collector.add(row.map(narrowInteger))) break
+    return { answer: collector.answer(prepared.columns().map(({ name }) => name)) }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    if (error instanceof RangeError && /more than one statement/.test(error.message)) return { refused: error.message }
+    return { failed: error.message }
+  }
+}
+
+/** A pragma takes effect when it is prepared, so SQLite is only asked about statements that begin like one that reads. */
+function whyRefused(statement: string): string | null {
+  const code = statement.replace(/"[^"]*"|`[^`]*`|\[[^\]]*\]|'[^']*'|--[^\n]*|\/\*.*?\*\//gs, (part) =>
+    /^['/-]/.test(part) ? ' ' : part,
+  )
+  if (/\bpragma_/i.test(code)) return 'it reads a pragma'
+  return /^\s*(explain\s+(query\s+plan\s+)?)?(select|with|values)\b/i.test(code) ? null : 'it is no SELECT'
+}
