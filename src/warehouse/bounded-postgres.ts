@@ -6,8 +6,15 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { UserError } from '../values/user-error.ts'
-import { type BoundedQuery, failedStatement, type QueryLimits, refusedStatement, tooLong } from './bounded-query.ts'
-import { type BoundedAnswer, createRowCollector } from './bounded-rows.ts'
+import {
+  type BoundedAnswer,
+  type BoundedQuery,
+  createRowCollector,
+  failedStatement,
+  type QueryLimits,
+  refusedStatement,
+  tooLong,
+} from './bounded-answer.ts'
 import { explainOpenError } from './explain-error.ts'
 import { splitPostgresUrl, valueTypes } from './postgres.ts'
 

@@ -1,6 +1,6 @@
 /** The process behind `bounded-sqlite.ts`: runs one statement after the other, each of which SQLite itself must call reading. */
 import Database from 'better-sqlite3'
-import { createRowCollector, type RowLimits } from './bounded-rows.ts'
+import { createRowCollector, type RowLimits } from './bounded-answer.ts'
 import type { SqliteRequest, SqliteResponse } from './bounded-sqlite.ts'
 import { distrustSchema, narrowInteger } from './sqlite.ts'
 
@@ -32,8 +32,9 @@ function answer(statement: string): SqliteResponse {
 
 /** A pragma takes effect when it is prepared, so SQLite is only asked about statements that begin like one that reads. */
 function whyRefused(statement: string): string | null {
-  const code = statement.replace(/"[^"]*"|`[^`]*`|\[[^\]]*\]|'[^']*'|--[^\n]*|\/\*.*?\*\//gs, (part) =>
-    /^['/-]/.test(part) ? ' ' : part,
+  const code = statement.replace(
+    /"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|'[^']*'?|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?/g,
+    (part) => (/^['/-]/.test(part) ? ' ' : part),
   )
   if (/\bpragma_/i.test(code)) return 'it reads a pragma'
   return /^\s*(explain\s+(query\s+plan\s+)?)?(select|with|values)\b/i.test(code) ? null : 'it is no SELECT'

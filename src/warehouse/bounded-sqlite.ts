@@ -7,8 +7,14 @@ import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Ms } from '../values/time.ts'
-import { type BoundedQuery, failedStatement, type QueryLimits, refusedStatement, tooLong } from './bounded-query.ts'
-import type { BoundedAnswer } from './bounded-rows.ts'
+import {
+  type BoundedAnswer,
+  type BoundedQuery,
+  failedStatement,
+  type QueryLimits,
+  refusedStatement,
+  tooLong,
+} from './bounded-answer.ts'
 
 export type SqliteRequest = { readonly statement: string }
 export type SqliteResponse =

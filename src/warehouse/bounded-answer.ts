@@ -1,5 +1,7 @@
-/** Collects the rows of a statement that anybody may have written, up to a number of rows and a size. Pure but for its own memory. */
+/** The answer to a statement that anybody may have written: a limited number of rows of a limited size, or why it did not run. */
 import { showInvisibleInLines } from '../values/invisible.ts'
+import type { Ms } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
 import type { ValueList } from './connection-pool.ts'
 
 export type RowLimits = { readonly rows: number; readonly bytes: number }
@@ -9,6 +11,14 @@ export type BoundedAnswer = {
   readonly columns: readonly string[]
   readonly rows: readonly ValueList[]
   readonly cut: string | null
+}
+
+export type QueryLimits = RowLimits & { readonly ms: Ms }
+
+export type BoundedQuery = {
+  /** Throws UserError. */
+  readonly run: (statement: string) => Promise<BoundedAnswer>
+  readonly close: () => Promise<void>
 }
 
 /** Of a single value, in characters: a text that fills the answer tells less than several rows. */
@@ -45,4 +55,17 @@ export function createRowCollector(limits: RowLimits) {
       return { columns, rows, cut: said.length === 0 ? null : said.join('; ') }
     },
   }
+}
+
+export function refusedStatement(why: string, next: string): UserError {
+  return new UserError({ what: 'the statement did not run', why, next, exitCode: 2 })
+}
+
+export function tooLong({ ms }: QueryLimits): UserError {
+  const next = 'read fewer rows: filter by time or by project_id, or ask a report_… object, which is counted already'
+  return refusedStatement(`it took longer than ${ms / 1000} s, and was ended`, next)
+}
+
+export function failedStatement(why: string): UserError {
+  return refusedStatement(why, 'compare its names and types with `describe`')
 }
