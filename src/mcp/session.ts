@@ -3,7 +3,7 @@ import type { Warehouse } from '../app/open.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ConsoleProject } from '../console/console.ts'
 import type { EpochMs } from '../values/time.ts'
-import type { BoundedQuery } from '../warehouse/bounded-query.ts'
+import type { BoundedQuery } from '../warehouse/bounded-answer.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 
 export type Session = {
