@@ -59,7 +59,8 @@ export function formatValue(value: number | null, unit: Unit): string {
 export function formatChange({ change, changePercent, comparison }: Change, unit: Unit): string {
   if (change === null || change === 0) return comparison
   const sign = change > 0 ? '+' : '−'
-  if (unit === 'share') return `${sign}${formatCount(Math.abs(100 * change))} points`
+  const points = formatCount(Math.abs(100 * change))
+  if (unit === 'share') return points === '0' ? 'hardly changed' : `${sign}${points} points`
   const percent = changePercent === null ? 'none before' : `${sign}${formatCount(Math.abs(changePercent))} %`
   return `${sign}${formats[unit](Math.abs(change))} (${percent})`
 }

@@ -123,12 +123,12 @@ export const periodTables = {
     title: 'Targets',
     view: waitViews.report_sla_day,
     about:
-      'By the day on which the visitor asked, judged by the target that applied then. Waits that are open or ended without an answer are neither met nor missed, so a high share may hide them.',
-    ofAgent: 'waits that the agent answered, so none is open or without an answer',
+      'By the day on which the visitor asked, judged by the target that applied then. Neither met nor missed are waits that are open, and those that ended otherwise: by a handling, or, until a human answers, by the AI or an answer that counts for an earlier wait. A high share may hide them.',
+    ofAgent: 'waits that the agent answered, so none is open or ended otherwise',
     empty: 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.',
     columns: {
       ...{ sla: 'Target', target_seconds: 'Within', waits: 'Waits', met: 'Met', missed: 'Missed', open: 'Open' },
-      ...{ without: 'Without answer', met_share: 'Met, of those answered' },
+      ...{ without: 'Ended otherwise', met_share: 'Met, of those answered' },
     },
     key: ['sla'],
     sort: 'sla',
@@ -141,7 +141,7 @@ export const periodTables = {
     charts: [
       {
         ...{ title: 'Waits by day', unit: 'waits' },
-        series: { met: 'met', missed: 'missed', open: 'open', without: 'without answer' },
+        series: { met: 'met', missed: 'missed', open: 'open', without: 'ended otherwise' },
       },
     ],
     split: 'sla',
@@ -180,7 +180,7 @@ export const periodTables = {
     title: 'Hours',
     view: hourViews.report_hour,
     about:
-      'Local hours. How many agents were online is known only since the mirror began, and says neither who nor whether they were busy.',
+      'How many agents were online is known only since the mirror began, and says neither who nor whether they were busy.',
     ofAgent: 'waits that the agent answered, and these answers; agents online are always all',
     empty: 'Nothing was counted in this period.',
     columns: {

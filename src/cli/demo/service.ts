@@ -3,14 +3,14 @@
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { rfc3339 } from '../../values/time.ts'
 
-/** Small enough for the usual rate limit to allow the first sync in some seconds. */
+/** Small enough for the usual rate limit to allow the first sync in some seconds, and from before the last two whole weeks. */
 const size = {
   conversations: 80,
   visitors: 40,
   calls: 20,
   messagesPerConversation: [1, 20],
   activityPerVisitor: [0, 8],
-  days: 10,
+  days: 24,
 } as const
 
 export async function startDemoService(now: number): Promise<Sandbox> {

@@ -266,6 +266,6 @@ function conversationTable(
       if (words === null) return [link(lastAt === null ? foreignText(id) : at), status]
       return [link(foreignText(name ?? id)), at, status, markedText(found, words)]
     }),
-    'There are no conversations.',
+    words === null ? 'There are no conversations.' : 'No message has these words.',
   )
 }

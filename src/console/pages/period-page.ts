@@ -46,7 +46,7 @@ export async function showPeriodTable(name: PeriodTableName, request: ScreenRequ
   const sort = query('sort')
   const filter = { spans: daySpans(frame, period, name, sort), agents: table.ofAgent === null ? null : (agents ?? []) }
   const form = periodForm({ frame, period, path: name, sort, ...filter })
-  const content = html`${form}<p class="faint">${table.about} ${agentText(view)}</p>
+  const content = html`${form}<p class="faint">${table.about} Days and hours are those of ${frame.timeZone}. ${agentText(view)}</p>
 ${data === null ? countingNotice(keepPeriod(addressOf(frame, name), period)) : shown(view, data, order)}`
   return { title: table.title, section: table.title, content, kept: period.query }
 }
