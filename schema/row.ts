@@ -1,6 +1,7 @@
-/** A row of the mirror, read from the service and not yet stored, and what is known to be missing. */
+/** What is stored: a row of the mirror, what is known to be missing, what was learned, what people did. */
 import type { ExtraField } from '../src/values/field-path.ts'
 import type { Json, Scalar } from '../src/values/json.ts'
+import type { ProjectId } from '../src/values/project.ts'
 import type { EpochSeconds } from '../src/values/time.ts'
 import type { StreamName } from './stream-specs.ts'
 
@@ -42,3 +43,20 @@ export type Gap = {
 
 /** An observed, undocumented behaviour of the service, and the evidence for it. */
 export type ServiceBehaviour = { readonly name: string; readonly value: string; readonly evidence: string }
+
+/** Of the audit log. */
+export type AuditEvent = {
+  readonly id: string
+  readonly at: string
+  /** Empty: it concerns none. */
+  readonly project: ProjectId
+  readonly person: string
+  readonly role: string
+  readonly action: string
+  readonly subject: string | null
+  readonly count: number | null
+  readonly detail: string | null
+}
+
+/** Its id and time are those of the moment when it is stored. */
+export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>

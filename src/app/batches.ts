@@ -19,7 +19,7 @@ import type {
 import { listBatches as batchesOf, readBatch as batchOf, toBatchProgress } from '../outbox/read-reports.ts'
 import { revertBatch } from '../outbox/revert.ts'
 import { evaluateCircuits } from '../outbox/send/circuit-breaker.ts'
-import { createSends } from '../outbox/sql/sends.ts'
+import { createSends } from '../outbox/sql/sending.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'

@@ -3,7 +3,7 @@ import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { countWithoutProject } from '../maintenance/sql/projects.ts'
-import type { Outbox, PushProgress, PushReport, WritebackDeps } from '../outbox/outbox.ts'
+import type { Outbox, PushProgress, PushReport } from '../outbox/outbox.ts'
 import { push } from '../outbox/send/push.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { BudgetView } from '../service/core/budget.ts'
@@ -74,12 +74,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   })
 }
 
-export async function writebackDeps(
-  warehouse: Warehouse,
-  project: ProjectConfig,
-  service: Service,
-  log: Logger,
-): Promise<WritebackDeps> {
+export async function writebackDeps(warehouse: Warehouse, project: ProjectConfig, service: Service, log: Logger) {
   const { client, signal } = service
   const outbox = createOutbox(warehouse.projectDb(project.projectId))
   const { settleSent } = outbox

@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { Outbox, WritebackDeps } from '../outbox/outbox.ts'
-import { createSends } from '../outbox/sql/sends.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import { createSends } from '../outbox/sql/sending.ts'
 import { errorText } from '../values/system-error-text.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
@@ -78,7 +78,8 @@ export function openSendRecord(
     })
   }
   /** With a check before, and a record after, each send is marked in the warehouse. */
-  const guard = ({ outbox, ...deps }: WritebackDeps): WritebackDeps => {
+  const guard = <D extends { readonly outbox: Outbox }>(deps: D): D => {
+    const { outbox } = deps
     const markSending: Outbox['markSending'] = async (...send) => {
       try {
         await requireCurrent()

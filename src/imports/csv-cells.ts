@@ -6,17 +6,10 @@
 
 import { targetKinds } from '../../schema/operation-specs.ts'
 import { byteOrderMark, formulaStart, toCsvLine } from '../export/writers/csv-writer.ts'
-import type { RequestField } from '../outbox/core/fields.ts'
 import { operationTypes } from '../outbox/core/operations.ts'
-import { commonFields, commonNames, commonValue, type WritebackRequest } from '../outbox/core/writeback-request.ts'
+import { commonNames, commonValue, requestFields, type WritebackRequest } from '../outbox/core/writeback-request.ts'
 import { columnOfWord } from './header-words.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
-
-/** Besides the operation and its target. */
-export const requestFields = new Map([
-  ...Object.values(operationTypes).flatMap(({ fields }) => Object.entries<RequestField>(fields)),
-  ...Object.entries<RequestField>(commonFields),
-])
 
 /** The columns that a person fills in: the fields of a JSON line. */
 export const requestColumns: readonly string[] = [

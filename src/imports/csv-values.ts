@@ -1,8 +1,7 @@
 /** The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has them. */
 
-import type { RequestField } from '../outbox/core/fields.ts'
 import { isOperation, operationTypes } from '../outbox/core/operations.ts'
-import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
+import { type RequestMistake, requestFields, toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap } from '../outbox/outbox.ts'
 import { nearestNames } from '../values/nearest-names.ts'
 import {
@@ -13,7 +12,6 @@ import {
   namedColumn,
   parseFlag,
   requestColumns,
-  requestFields,
   toColumnKey,
   visitorColumns,
 } from './csv-cells.ts'
@@ -61,7 +59,7 @@ function withoutClearedCheckboxes(fields: Readonly<Record<string, FieldValue>>):
   return Object.fromEntries(Object.entries(fields).filter(([field, value]) => value !== false || !isForeign(field)))
 }
 
-function kindOf(field: string): RequestField['kind'] {
+function kindOf(field: string) {
   if (visitorColumns.some((column) => column === field)) return 'line'
   return field === 'operation' ? 'word' : (requestFields.get(field)?.kind ?? 'id')
 }

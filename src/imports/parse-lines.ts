@@ -1,9 +1,9 @@
 /** Parses an import file, JSON Lines or CSV: a request, or its mistakes, from each row. */
 
 import { maxLengths } from '../../schema/operation-specs.ts'
-import { idSchema } from '../outbox/core/fields.ts'
 import {
   foreignFieldMistake,
+  isTargetId,
   mistakeText,
   parseRequest,
   type RequestMistake,
@@ -204,7 +204,7 @@ function swallowedRows(
   )
   const isRow = (line: string) => {
     const inner = line.split(separator)
-    return inner.length > 1 && idColumns.some((index) => idSchema.safeParse(inner[index]?.trim()).success)
+    return inner.length > 1 && idColumns.some((index) => isTargetId(inner[index]?.trim()))
   }
   const hasRow = (cell: string) => cell.includes('\n') && cell.slice(0, searchedLength).split('\n').slice(1).some(isRow)
   const index = cells.findIndex(hasRow)

@@ -1,7 +1,8 @@
 /** Imports a file of write-backs: validates every row, then queues all of them in one transaction, or none. */
 import { basename } from 'node:path'
+import type { NewAuditEvent } from '../../schema/row.ts'
 import { needsApproval } from '../outbox/core/batches.ts'
-import type { ColumnMap, NewAuditEvent, Outbox, WritebackRequest } from '../outbox/outbox.ts'
+import type { ColumnMap, Outbox, WritebackRequest } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'

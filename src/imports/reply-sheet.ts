@@ -3,8 +3,7 @@
  * "handled", or first the reply and then the flag; one without either is still to be written, and no mistake. Pure.
  */
 import { byteOrderMark, toCsvLine } from '../export/writers/csv-writer.ts'
-import { idSchema } from '../outbox/core/fields.ts'
-import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
+import { isTargetId, type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import { shownColumns, toCsvCell, visitorColumns } from './csv-cells.ts'
 
 /** What a person fills in, and what each does: in the template, and where a person says what a column is. */
@@ -92,7 +91,7 @@ const movedRef =
 /** The ref of a downloaded row names its conversation. */
 function refMistakes({ ref, conversation_id: id }: Fields): readonly RequestMistake[] {
   const [start, of] = String(ref).split(' ')
-  const isMoved = start === refStart && idSchema.safeParse(id).success && of?.toLowerCase() !== String(id).toLowerCase()
+  const isMoved = start === refStart && isTargetId(id) && of?.toLowerCase() !== String(id).toLowerCase()
   return isMoved ? [toMistake('ref', movedRef, ref)] : []
 }
 

@@ -32,9 +32,9 @@ export {
   recordBudgetLoss,
   setPause,
 } from './sql/projects.ts'
-export { deleteExpired } from './sql/retention.ts'
+export { deleteExpired, deleteOldRecords } from './sql/retention.ts'
 export type { StatusReport } from './sql/status.ts'
-export { countBlockedLanes, countWritebacks, listGaps, readBehaviours, readStatus } from './sql/status.ts'
+export { countBlockedLanes, listGaps, readBehaviours, readStatus } from './sql/status.ts'
 export {
   clearJobFailure,
   doWorkersDiffer,

@@ -22,7 +22,6 @@ export type {
   BatchDecisionReport,
   DecisionReport,
   DecisionTerms,
-  NewAuditEvent,
   OutboxFilter,
   SelectionDigest,
   SelectionMismatch,
@@ -40,7 +39,6 @@ export {
   type OutboxDecision,
   type ProjectDecision,
 } from './core/decisions.ts'
-export { idSchema, type RequestField } from './core/fields.ts'
 export {
   isOperation,
   type Operation,
@@ -85,15 +83,16 @@ export {
   expiryMistakes,
   foreignFieldMistake,
   type ImportOverride,
+  isTargetId,
   mistakeText,
   parseRequest,
   type RequestMistake,
   type RequestParseResult,
+  requestFields,
   toMistake,
   type WritebackRequest,
 } from './core/writeback-request.ts'
 export { type BatchDecisionRequest, executeBatchDecision, executeDecision, requireBatch } from './decide.ts'
-export type { WritebackDeps } from './handlers/operation-handler.ts'
 export {
   type BatchProgress,
   estimateBatch,
@@ -122,9 +121,5 @@ export {
 } from './send/circuit-breaker.ts'
 export { maxConcurrentLanes, sendLane } from './send/lane.ts'
 export { type PushProgress, type PushReport, push } from './send/push.ts'
-export { type AuditLog, createAuditLog } from './sql/audit-log.ts'
-export { deleteWords, eraseWritebacks } from './sql/delete-words.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
-export { effectiveStatus } from './sql/row.ts'
-export { readSendingStop } from './sql/sending.ts'
-export { createSends, listHeld, readSends } from './sql/sends.ts'
+export { createSends, listHeld, readSendingStop, readSends } from './sql/sending.ts'

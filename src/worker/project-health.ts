@@ -7,15 +7,11 @@ import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
 import { markSynced, noSyncState, readProjectStates, readStreamStates } from '../maintenance/sql/health.ts'
 import { listPaused } from '../maintenance/sql/projects.ts'
-import { deleteExpired } from '../maintenance/sql/retention.ts'
-import { deleteAudits } from '../mirror/sql/audits.ts'
+import { deleteExpired, deleteOldRecords } from '../maintenance/sql/retention.ts'
 import { listPendingStreams } from '../mirror/sql/pending-children.ts'
-import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
-import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
 import { findRollupHistory } from '../mirror/sync/rollup-days.ts'
-import { listHeld } from '../outbox/sql/sends.ts'
-import { deleteBudgetHistory } from '../service/sql/request-counts.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
+import { listHeld } from '../outbox/sql/sending.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
 import type { WorkerResources } from './resources.ts'
 import type { WorkerContext } from './worker-context.ts'
@@ -88,26 +84,15 @@ export async function readMirrorHealth(
   )
 }
 
-const idleRunRetentionMs = 7 * 86_400_000
-const deliveryRetentionMs = 30 * 86_400_000
-/** Three times what `status` counts. */
-const auditRetentionMs = 90 * 86_400_000
-const budgetRetentionMs = 90 * 86_400_000
-
 /** What is left is deleted the next night. */
 const maxExpiryMs = 10 * 60_000
 
-/** Deletes runs without changes after a week and webhook deliveries after a month, audits after three; updates table statistics. */
+/** Deletes what has been kept long enough; updates table statistics. */
 export async function runHousekeeping({ warehouse, retention }: WorkerContext) {
   const { db, kind } = warehouse
-  const deliveries = createDeliveries(db, kind)
-  const runsDeleted = await deleteIdleRuns(db, toTimestamp(Date.now() - idleRunRetentionMs))
-  const oldDeliveries = await deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
-  await deleteAudits(db, Date.now() - auditRetentionMs)
-  await deleteBudgetHistory(db, Date.now() - budgetRetentionMs)
-  const deliveriesDeleted = oldDeliveries + (await deliveries.trimDone())
+  const deleted = await deleteOldRecords(db, kind, Date.now())
   const until = performance.now() + maxExpiryMs
   const expired = await deleteExpired(db, kind, retention, { now: Date.now(), until })
   await analyzeAllTables(db, kind)
-  return { runsDeleted, deliveriesDeleted, expired }
+  return { ...deleted, expired }
 }

@@ -7,7 +7,7 @@ import { streamNames } from '../../schema/stream-specs.ts'
 import { tables } from '../../schema/tables.ts'
 import { eraseVisitor } from '../../src/app/erase.ts'
 import { verifyProject } from '../../src/app/verify.ts'
-import { createAuditLog } from '../../src/outbox/sql/audit-log.ts'
+import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../outbox/outbox-fixture.ts'
 

@@ -1,7 +1,7 @@
 /** `erase`, and `writeback resume --restored`, as a person types them. */
 
 import { expect, test } from 'vitest'
-import { createSends } from '../../src/outbox/sql/sends.ts'
+import { createSends } from '../../src/outbox/sql/sending.ts'
 import { startCliScenario } from './scenario.ts'
 
 test.concurrent('erase shows what would go, and deletes it only with --yes', async ({ onTestFinished }) => {

@@ -3,9 +3,9 @@ import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
 import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { periodTableNames } from '../../src/console/pages/period-page.ts'
-import { createAuditLog } from '../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { addMinutes, recordPause } from '../../src/service/sql/request-counts.ts'
+import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import { activity, commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 
 const attacks = [

@@ -5,14 +5,14 @@ import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/app/mirror.ts'
 import { recordBudgetLoss, setPause } from '../../src/maintenance/sql/projects.ts'
+import { deleteOldRecords } from '../../src/maintenance/sql/retention.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
 import { recordWorkerHeartbeat, removeWorker } from '../../src/maintenance/sql/workers.ts'
 import type { StreamReport } from '../../src/mirror/core/reports.ts'
 import { acquireStreamLocks } from '../../src/mirror/sql/stream-locks.ts'
-import { deleteIdleRuns } from '../../src/mirror/sql/sync-runs.ts'
 import { createBudgetRecords } from '../../src/service/sql/budget-records.ts'
 import { addSample, type RequestSample, requestsSince } from '../../src/service/sql/request-counts.ts'
-import { toTimestamp } from '../../src/values/time.ts'
+
 import { currentProcess, isProcessAlive } from '../../src/warehouse/process-identity.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { databases } from '../support/databases.ts'
@@ -162,8 +162,9 @@ for (const db of databases) {
       await mirror.finishRun(idle, 'complete', [report('calls', { changed: 0 })], now)
       const busy = await mirror.startRun('incremental', now)
       await mirror.finishRun(busy, 'complete', [report('visitors')], now)
-      expect(await deleteIdleRuns(warehouse.db, toTimestamp(now))).toBe(0)
-      expect(await deleteIdleRuns(warehouse.db, toTimestamp(now + 1000))).toBe(1)
+      const deletedAt = async (at: number) => (await deleteOldRecords(warehouse.db, warehouse.kind, at)).runsDeleted
+      expect(await deletedAt(now + 7 * 86_400_000)).toBe(0)
+      expect(await deletedAt(now + 7 * 86_400_000 + 1000)).toBe(1)
       expect(await count('sync_runs')).toBe(1)
       const status = await readStatus(warehouse.projectDb('main'), now, usualPolicy)
       expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe('2026-06-01T00:00:00Z')

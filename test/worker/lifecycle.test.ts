@@ -2,9 +2,9 @@
 
 import { expect, onTestFailed, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
-import { createAuditLog } from '../../src/outbox/sql/audit-log.ts'
 import type { MutationKind } from '../../src/sandbox/mutations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import { findDifferences } from '../mirror/sync/sync-sandbox.ts'
 import { sampled } from '../support/sampled.ts'
 import { workerStores } from './fixtures.ts'

@@ -1,9 +1,10 @@
 /** Decisions: a form that is posted, checked against role and state, made, written to the audit log, and answered by a page. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { NewAuditEvent } from '../../../schema/row.ts'
 import type { Viewer } from '../../config/people.ts'
 import { decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
-import type { DecisionName, NewAuditEvent } from '../../outbox/outbox.ts'
+import type { DecisionName } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'

@@ -3,9 +3,10 @@ import { sql } from 'kysely'
 import { isDerived } from '../../analytics/sql/facts-state.ts'
 import { waitingNow } from '../../analytics/sql/waiting.ts'
 import { readProjectIncidents } from '../../maintenance/sql/projects.ts'
-import { countBlockedLanes, countWritebacks } from '../../maintenance/sql/status.ts'
+import { countBlockedLanes } from '../../maintenance/sql/status.ts'
 import { listFailures } from '../../maintenance/sql/workers.ts'
 import { readAuditEstimates } from '../../mirror/sql/mirror-state.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { listRuns } from './runs.ts'
@@ -31,7 +32,7 @@ export async function readOverview(context: ProjectDb, now: EpochMs) {
     audits: await readAuditEstimates(context, now),
     ...(await readProjectIncidents(db, project, now)),
     failures,
-    writebacks: await countWritebacks(context),
+    writebacks: await createOutbox(context).countByStatus({}),
     heldLanes: Number(await countBlockedLanes(db, project)),
     /** `isDerived`: who waits is known of all conversations. */
     waiting: { count: Number(waiting), since, isDerived: await isDerived(context) },

@@ -7,8 +7,9 @@ import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { type ErasedId, erasedTables } from '../../../schema/mirror-tables.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
-import { eraseWritebacks } from '../../outbox/sql/delete-words.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { UserError } from '../../values/user-error.ts'
+import { appendEvent } from '../../warehouse/audit-log.ts'
 import { inAnyCase, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
@@ -108,6 +109,7 @@ async function countRows(context: ProjectDb, ids: Ids): Promise<ErasedRows> {
   })
 }
 
+/** Recorded in the audit log, without who it was. */
 export async function erase(context: ProjectDb, visitor: string, by: string): Promise<ErasedRows> {
   const { db, kind } = context
   const erased = await inDurableTransaction(context, async (trx) => {
@@ -119,10 +121,13 @@ export async function erase(context: ProjectDb, visitor: string, by: string): Pr
     await sql`
       insert into erased_ids (project_id, id) select ${trx.typed('text', trx.project)}, listed.value
       from ${listParameter(kind, [...all])} as listed where true on conflict do nothing`.execute(trx.db)
-    await eraseWritebacks(trx, writebacksOf(trx, ids), by)
+    await createOutbox(trx).erase(writebacksOf(trx, ids), by)
     await removeSearchEntries(trx, ids.conversations)
     for (const { table, where } of partsOf(trx, ids))
       await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(trx.db)
+    const count = Object.values(counted).reduce((sum, some) => sum + some, 0)
+    const event = { action: 'visitor_erased', subject: null, count, detail: 'by the command line' }
+    await appendEvent(trx.db, { project: trx.project, person: by, role: 'approver', ...event }, trx.clock())
     return counted
   })
   // Until its parts are merged, the index still has the words of deleted entries.

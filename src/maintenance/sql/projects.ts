@@ -1,8 +1,7 @@
 /** The state of whole projects: pauses, lost request budgets, write-backs to send. */
 import { sql } from 'kysely'
 import type { DatabaseSchema } from '../../../schema/tables.ts'
-import { readSendingStop } from '../../outbox/sql/sending.ts'
-import { readSends } from '../../outbox/sql/sends.ts'
+import { readSendingStop, readSends } from '../../outbox/sql/sending.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'

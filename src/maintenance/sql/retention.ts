@@ -2,12 +2,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Retention } from '../../config/fields.ts'
-import { joinSnapshots } from '../../mirror/sql/join-snapshots.ts'
-import { deleteWords } from '../../outbox/sql/delete-words.ts'
+import { readCursor, writeCursors } from '../../mirror/sql/sync-state.ts'
+import { createDeliveries } from '../../mirror/sql/webhook-deliveries.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
+import { deleteBudgetHistory } from '../../service/sql/request-counts.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import { daySeconds, type EpochMs, type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { createProjectDb } from '../../warehouse/project-db.ts'
+import { createProjectDb, type ProjectDb } from '../../warehouse/project-db.ts'
 
 const rowsPerStep = 1000
 
@@ -58,14 +60,38 @@ export async function deleteExpired(
       // The batch stays, as its write-backs do.
       await sql`update writeback_batches set title = null, source = null, note = null where finished_at < ${at}
         and (title is not null or source is not null or note is not null)`.execute(db)
-      return deleteWords(
-        createProjectDb(db, kind, ''),
+      return createOutbox(createProjectDb(db, kind, '')).deleteWords(
         sql`finished_at < ${at} and erased_at is null
           and status in ('succeeded','failed','conflict','cancelled','expired') limit ${sql.lit(rowsPerStep)}`,
       )
     }),
     snapshots: await joinOfAllProjects(db, kind, before('snapshots'), until),
   }
+}
+
+const dayMs = daySeconds * 1000
+/** Of audits, three times what `status` counts. */
+const recordRetentionMs = {
+  idleRuns: 7 * dayMs,
+  deliveries: 30 * dayMs,
+  audits: 90 * dayMs,
+  budget: 90 * dayMs,
+} as const
+
+/** Deletes what the program keeps for itself. No row refers to a run that changed nothing. */
+export async function deleteOldRecords(db: Db, kind: DatabaseKind, now: EpochMs) {
+  const before = (kept: keyof typeof recordRetentionMs) => toTimestamp(now - recordRetentionMs[kept])
+  const { numAffectedRows: runs } = await sql`
+    delete from sync_runs
+    where finished_at < ${before('idleRuns')} and rows_changed = 0 and strings_escaped = 0`.execute(db)
+  const deliveries = createDeliveries(db, kind)
+  const oldDeliveries = await deliveries.deleteOlderThan(now - recordRetentionMs.deliveries)
+  const isOldAudit = sql`finished_at < ${before('audits')}`
+  await sql`delete from sync_audit_rows where exists (select 1 from sync_audits as audit
+    where audit.project_id = sync_audit_rows.project_id and audit.id = audit_id and ${isOldAudit})`.execute(db)
+  await sql`delete from sync_audits where ${isOldAudit}`.execute(db)
+  await deleteBudgetHistory(db, now - recordRetentionMs.budget)
+  return { runsDeleted: Number(runs), deliveriesDeleted: oldDeliveries + (await deliveries.trimDone()) }
 }
 
 async function joinOfAllProjects(db: Db, kind: DatabaseKind, limit: string | null, until: number): Promise<number> {
@@ -75,4 +101,72 @@ async function joinOfAllProjects(db: Db, kind: DatabaseKind, limit: string | nul
   let joined = 0
   for (const { project } of rows) joined += await joinSnapshots(createProjectDb(db, kind, project), limit, until)
   return joined
+}
+
+const cursorName = 'availability:joined'
+const snapshotsPerStep = 2000
+const quarterSeconds = 900
+/** Snapshots that are further apart say nothing about the time between them. */
+const maxDistanceSeconds = 90
+
+/**
+ * Joins equal snapshots of availability: one row stands for those of a quarter of an hour that follow each other at once. No
+ * time zone divides a quarter of an hour, so facts derived from the rows stay the same. Of those before `limit` (RFC 3339). Returns how many rows
+ * fewer there are.
+ */
+async function joinSnapshots(context: ProjectDb, limit: string, until: number): Promise<number> {
+  const end = quarterOf(parseTime(limit) ?? 0)
+  for (let joined = 0; ; ) {
+    const from = parseTime(await readCursor(context, cursorName)) ?? 0
+    const rows = performance.now() > until ? [] : await readSnapshots(context, from, end)
+    if (rows.length === 0) return joined
+    // The rest of the last quarter may not have been read.
+    const to = rows.length < snapshotsPerStep ? end : quarterOf(rows.at(-1)?.at ?? end)
+    const groups = groupEqual(rows.filter(({ at }) => at < to))
+    await context.db.transaction().execute(async (db) => {
+      for (const group of groups) joined += await joinGroup({ ...context, db }, group)
+      await writeCursors({ ...context, db }, { [cursorName]: rfc3339(Math.max(to, from + quarterSeconds)) })
+    })
+  }
+}
+
+function quarterOf(at: EpochSeconds): EpochSeconds {
+  return Math.floor(at / quarterSeconds) * quarterSeconds
+}
+
+type Snapshot = Awaited<ReturnType<typeof readSnapshots>>[number]
+
+async function readSnapshots({ db, project, typed }: ProjectDb, from: EpochSeconds, to: EpochSeconds) {
+  const { rows } = await sql<{ at: string; until: string | null; count: number | null; raw: string }>`
+    select taken_at as at, same_until as until, same_count as count, cast(raw as text) as raw from availability_snapshots
+    where project_id = ${project} and taken_at >= ${typed('time', rfc3339(from))} and taken_at < ${typed('time', rfc3339(to))}
+    order by taken_at limit ${sql.lit(snapshotsPerStep)}`.execute(db)
+  return rows.map(({ at, until, count, raw }) => {
+    const taken = parseTime(at) ?? 0
+    return { at: taken, until: parseTime(until) ?? taken, count: Number(count ?? 1), raw }
+  })
+}
+
+function groupEqual(rows: readonly Snapshot[]): Snapshot[][] {
+  const groups: Snapshot[][] = []
+  for (const row of rows) {
+    const last = groups.at(-1)?.at(-1)
+    const isSame = last?.raw === row.raw && quarterOf(last.at) === quarterOf(row.at)
+    if (isSame && row.at - last.until <= maxDistanceSeconds) groups.at(-1)?.push(row)
+    else groups.push([row])
+  }
+  return groups
+}
+
+async function joinGroup({ db, project, typed }: ProjectDb, group: readonly Snapshot[]): Promise<number> {
+  const [first, last] = [group[0], group.at(-1)]
+  if (first === undefined || last === undefined || first === last) return 0
+  const [at, to] = [typed('time', rfc3339(first.at)), typed('time', rfc3339(last.until))]
+  const count = group.reduce((sum, snapshot) => sum + snapshot.count, 0)
+  await sql`
+    update availability_snapshots set same_until = ${to}, same_count = ${typed('integer', count)}
+    where project_id = ${project} and taken_at = ${at}`.execute(db)
+  await sql`delete from availability_snapshots
+    where project_id = ${project} and taken_at > ${at} and taken_at <= ${to}`.execute(db)
+  return group.length - 1
 }

@@ -5,7 +5,7 @@ import { type StreamName, streamNames } from '../../../schema/stream-specs.ts'
 import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
 import type { AuditEstimate, GapReport, SyncMode, SyncOutcome } from '../../mirror/mirror.ts'
 import { readAuditEstimates, readMirrorState } from '../../mirror/sql/mirror-state.ts'
-import { effectiveStatus } from '../../outbox/sql/row.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { estimateRequestsMs, steadyLimits } from '../../service/core/budget.ts'
 import { type BudgetPolicy, decodeMargins } from '../../service/core/margin.ts'
 import { countRecentRequests } from '../../service/sql/request-counts.ts'
@@ -59,7 +59,7 @@ export async function readStatus(
     gaps: await listGaps(db, project),
     facts: await countPendingConversations(context),
     audits: await readAuditEstimates(context, now),
-    writebacks: await countWritebacks(context),
+    writebacks: await createOutbox(context).countByStatus({}),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),
     behaviours,
@@ -86,14 +86,6 @@ export async function listGaps(db: Db, project: ProjectId): Promise<readonly Gap
     select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
     where project_id = ${project} and resolved_at is null order by id limit ${maxGaps}`.execute(db)
   return rows
-}
-
-/** By status; what is cancelled counts as such at once. */
-export async function countWritebacks(context: ProjectDb): Promise<Record<string, number>> {
-  const { rows } = await sql<{ status: string; count: number }>`
-    select ${await effectiveStatus(context)} as status, count(*) as count from writebacks
-    where project_id = ${context.project} group by 1 order by 1`.execute(context.db)
-  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
 /** Lanes that wait until a person resolves an uncertain write-back. */

@@ -169,16 +169,6 @@ function finish({ db, project }: ProjectDb, { id }: OpenAudit, now: EpochMs): Pr
   })
 }
 
-/** Of all projects. */
-export async function deleteAudits(db: Db, before: EpochMs): Promise<void> {
-  const isOld = sql`finished_at < ${toTimestamp(before)}`
-  await sql`
-    delete from sync_audit_rows where exists (
-      select 1 from sync_audits as audit
-      where audit.project_id = sync_audit_rows.project_id and audit.id = audit_id and ${isOld})`.execute(db)
-  await sql`delete from sync_audits where ${isOld}`.execute(db)
-}
-
 /** Of all streams, oldest first. */
 export async function listFinishedAudits({ db, project }: ProjectDb, since: EpochMs): Promise<readonly AuditResult[]> {
   return selectFinished(db, project, sql`finished_at >= ${toTimestamp(since)}`)

@@ -90,14 +90,6 @@ export async function failAbandonedRuns(trx: Db, project: ProjectId): Promise<vo
       where project_id = ${project} and id = ${id}`.execute(trx)
 }
 
-/** Deletes runs that changed nothing and ended before `olderThan` (RFC 3339). No row refers to such a run. */
-export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from sync_runs
-    where finished_at < ${olderThan} and rows_changed = 0 and strings_escaped = 0`.execute(db)
-  return Number(numAffectedRows)
-}
-
 /** Adds to the run's count of strings that had to be escaped for the database. */
 export async function addEscapedCount(trx: ProjectContext, count: number): Promise<void> {
   await sql`

@@ -1,6 +1,7 @@
 /** Decisions about write-backs: what is said of each, what it selects and carries beside that, and what it reports. */
+import type { NewAuditEvent } from '../../../schema/row.ts'
 import type { Role } from '../../config/people.ts'
-import type { ProjectId, ProjectName } from '../../values/project.ts'
+import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { Operation } from './operations.ts'
 import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
@@ -95,22 +96,6 @@ export type DecisionTerms = {
   /** What the audit log of the console says of it, in the same transaction; without it, only the event log does. */
   readonly audit?: (count: number) => NewAuditEvent
 }
-
-export type AuditEvent = {
-  readonly id: string
-  readonly at: string
-  /** Empty: it concerns none. */
-  readonly project: ProjectId
-  readonly person: string
-  readonly role: string
-  readonly action: string
-  readonly subject: string | null
-  readonly count: number | null
-  readonly detail: string | null
-}
-
-/** Its id and time are those of the moment when it is stored. */
-export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>
 
 /** `stayed`: rows whose status does not allow the decision. */
 export type DecisionReport = {

@@ -59,6 +59,12 @@ export const commonNames = Object.keys(commonFields) as readonly CommonName[]
 /** The ref says which write-back it is, and nothing about its sending. */
 export const conditionNames = commonNames.filter((name) => name !== 'ref')
 
+/** Of all operations: besides the operation and its target. */
+export const requestFields = new Map([
+  ...Object.values(operationTypes).flatMap(({ fields }) => Object.entries<RequestField>(fields)),
+  ...Object.entries<RequestField>(commonFields),
+])
+
 export type RequestFor<O extends Operation> = CommonValues & {
   readonly operation: O
   /** The id of the conversation or the visitor. */
@@ -128,6 +134,10 @@ export function parseRequest(line: unknown): RequestParseResult {
   const mistakes = result.error.issues.flatMap((issue) => toMistakes(issue, fields))
   // Several rules of a field may give the same reason.
   return invalidRequest(...new Map(mistakes.map((mistake) => [mistakeText(mistake), mistake])).values())
+}
+
+export function isTargetId(text: unknown): boolean {
+  return idSchema.safeParse(text).success
 }
 
 /** In CSV, such a column may be left out. */

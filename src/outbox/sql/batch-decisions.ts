@@ -4,6 +4,7 @@
  * a time, in whichever process works on the queue.
  */
 import { type RawBuilder, sql } from 'kysely'
+import { appendEvent } from '../../warehouse/audit-log.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock, readClock } from '../../warehouse/dialect.ts'
 import { newId } from '../../warehouse/new-id.ts'
@@ -11,7 +12,6 @@ import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { DecisionTerms, SelectionDigest } from '../core/decision-terms.ts'
 import { type BatchDecision, decisions } from '../core/decisions.ts'
-import { appendEvent } from './audit-log.ts'
 import { lockSelection } from './entries.ts'
 import { coveredByCancelSql, decidedSql, hasOpenCancellation, hasOpenStop, isStoppedSql } from './row.ts'
 

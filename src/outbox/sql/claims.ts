@@ -33,7 +33,7 @@ import {
   sendingStoppedSql,
   toWriteback,
 } from './row.ts'
-import { countSend } from './sends.ts'
+import { countSend } from './sending.ts'
 
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000

@@ -3,6 +3,7 @@
  * must be decided at once.
  */
 import { type RawBuilder, sql } from 'kysely'
+import { appendEvent } from '../../warehouse/audit-log.ts'
 import { allOf, inList } from '../../warehouse/dialect.ts'
 import { encodeText } from '../../warehouse/escape.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
@@ -10,7 +11,6 @@ import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { DecisionTerms, OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
 import { type BatchDecision, decisionOf, type OutboxDecision } from '../core/decisions.ts'
 import { nextState, toStoredState, type WritebackState, type WritebackStatus, writebackStates } from '../core/state.ts'
-import { appendEvent } from './audit-log.ts'
 import {
   acquireCancellationLock,
   findWindowEnd,

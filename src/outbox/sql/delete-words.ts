@@ -18,7 +18,7 @@ export function deleteWords(context: ProjectDb, among: RawBuilder<unknown>): Pro
 const nobody = '00000000-0000-0000-0000-000000000000'
 
 /** What has not left is cancelled, and no row names its target any more. */
-export async function eraseWritebacks(trx: ProjectDb, among: RawBuilder<unknown>, by: string): Promise<void> {
+export async function erase(trx: ProjectDb, among: RawBuilder<unknown>, by: string): Promise<void> {
   await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, epoch = epoch + 1, owner = null,
       lease_until = null, due_at = null, stopped_by = null, ${decidedSql(trx, by)}
     where ${among} and status in ('draft','queued')`.execute(trx.db)

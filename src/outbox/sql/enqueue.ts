@@ -2,16 +2,16 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type ColumnSpec, withoutNullability } from '../../../schema/column-types.ts'
 import { outboxTables } from '../../../schema/outbox-tables.ts'
+import type { NewAuditEvent } from '../../../schema/row.ts'
+import { appendEvent } from '../../warehouse/audit-log.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
 import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/transactions.ts'
 import type { BatchDescription, ColumnMap } from '../core/batches.ts'
-import type { NewAuditEvent } from '../core/decision-terms.ts'
 import { operationTypes } from '../core/operations.ts'
 import { commonNames, commonValue, conditionNames, type WritebackRequest } from '../core/writeback-request.ts'
-import { appendEvent } from './audit-log.ts'
 import { readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */

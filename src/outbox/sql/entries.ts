@@ -109,7 +109,8 @@ export async function countByStatus(context: ProjectDb, filter: OutboxFilter): P
   const status = isAffected ? await effectiveStatus(context) : sql`status`
   const { rows } = await sql<{ status: WritebackStatus; count: number }>`
     select ${status} as status, count(*) as count from writebacks
-    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)} group by 1`.execute(context.db)
+    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)}
+    group by 1 order by 1`.execute(context.db)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 

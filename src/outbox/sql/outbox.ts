@@ -19,6 +19,7 @@ import {
 import { findClaimable, findRest, hasPending } from './claimable.ts'
 import { claim, listRecentOutcomes, markSending, recordMessageId, release, settle, settleSent } from './claims.ts'
 import { decide, decideBatch, revokeSending } from './decisions.ts'
+import { deleteWords, erase } from './delete-words.ts'
 import { assignProject, enqueue, findDuplicateRefs, importedAs, listColumnMaps, readQueueMark } from './enqueue.ts'
 import {
   countByOperation,
@@ -51,7 +52,7 @@ export type Outbox = ReturnType<typeof createOutbox>
 
 export function createOutbox(context: ProjectDb) {
   // Enqueued rows may come from a stream that can be read only once, and people repeat their own decisions.
-  const once = ofProject(context, { enqueue, decide, decideSending, readLanes, markSending })
+  const once = ofProject(context, { enqueue, decide, decideSending, readLanes, markSending, deleteWords, erase })
   // Lost claims are found again when their lease expires.
   const repeated = ofProject(context, {
     ...{ readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },

@@ -1,11 +1,22 @@
-/** Decisions about all sending of a project: one column each, in force at once, as nothing can be claimed or sent then. */
+/**
+ * Whether a project may send: people stop and resume all its sending, in force at once, as nothing can be claimed or sent then;
+ * and it is held if the database went back in time, which shows by how often it has sent: the number that is kept outside of
+ * the database is larger.
+ */
+import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
-import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import { appendEvent } from '../../warehouse/audit-log.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import { epochSeconds, readClock } from '../../warehouse/dialect.ts'
+import { ofProject, type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { DecisionTerms } from '../core/decision-terms.ts'
 import type { ProjectDecision } from '../core/decisions.ts'
-import { appendEvent } from './audit-log.ts'
+import type { Transition, Writeback } from '../core/outbox-entry.ts'
+import { thereAlready } from '../core/review-guards.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
+import { decidedSql } from './row.ts'
 
 /** Since when and by whom it is stopped; null: it is not. */
 export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
@@ -44,4 +55,95 @@ export function decideSending(
     if (audit !== undefined) await appendEvent(db, audit(0), trx.clock())
     return true
   })
+}
+
+export function createSends(context: ProjectDb) {
+  return ofProject(context, { read: readSends, hold, countRepetitions, hasRowsOfEarlierVersion, resume })
+}
+
+type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null; isNew: number }
+
+/** `key`: names the number outside of the database. `isNew`: the project has neither sent with its token nor been held. */
+export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
+  const { rows } = await sql<SendsRow>`
+    select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
+      own.held_why as why, case when own.token is null then 1 else 0 end as "isNew"
+    from sync_sends common left join sync_sends own on own.project_id = ${project} where common.project_id = ''`.execute(
+    db,
+  )
+  const { key = '', sends = 0, heldAt = null, why = null, isNew = 1 } = rows[0] ?? {}
+  const held = heldAt === null ? null : { since: toTimestamp(heldAt), why: why ?? '' }
+  return { key: `${key}:${project}`, sends, held, isNew: isNew === 1 }
+}
+
+/** In the transaction that records the send, so that a backup has both or neither. */
+export async function countSend({ db, project }: ProjectDb): Promise<void> {
+  await sql`insert into sync_sends (project_id, token, sends) select ${project}, token, 1 from sync_sends where project_id = ''
+    on conflict (project_id) do update set sends = sync_sends.sends + 1`.execute(db)
+}
+
+async function hold({ db, kind, project, typed }: ProjectDb, why: string): Promise<void> {
+  const clock = await readClock(db, kind)
+  const at = typed('integer', clock())
+  await sql`insert into sync_sends (project_id, token, sends, held_at, held_why)
+    select ${project}, token, 0, ${at}, ${typed('text', why)} from sync_sends where project_id = ''
+    on conflict (project_id) do update set held_at = coalesce(sync_sends.held_at, excluded.held_at),
+      held_why = excluded.held_why`.execute(db)
+}
+
+const repetitionsWithinMs = 15 * 60_000
+
+/**
+ * Replies that were found in their conversations of late, before they were first sent. A person has not seen them yet. 0 if this
+ * one was not.
+ */
+async function countRepetitions(context: ProjectDb, { operation }: Writeback, { why }: Transition): Promise<number> {
+  if (operation !== 'message' || !why.startsWith(thereAlready)) return 0
+  const { db, kind, project } = context
+  const clock = await readClock(db, kind)
+  const since = toTimeValue(context, clock() - repetitionsWithinMs)
+  const { rows } = await sql<{ found: number }>`select count(*) as found from writebacks
+    where project_id = ${project} and operation = 'message' and status = 'conflict' and attempts = 0
+      and step like ${`${thereAlready}%`} and finished_at > ${since}
+      and not exists (select 1 from sync_sends where project_id = ${project}
+        and ${epochSeconds(kind, 'writebacks.created_at')} * 1000 <= resumed_at)`.execute(db)
+  return Number(rows[0]?.found ?? 0)
+}
+
+/** A backup of that version has no token, and gets another one than what was sent since has. */
+async function hasRowsOfEarlierVersion({ db, project }: ProjectDb): Promise<boolean> {
+  const { rows } = await sql`select 1 from writebacks where project_id = ${project}
+    and created_at < (select applied_at from sync_schema where name = '0025_retention') limit 1`.execute(db)
+  return rows.length > 0
+}
+
+/** Returns how many queued write-backs became drafts; null if sending is not held. */
+function resume(context: ProjectDb, by: string, queued: 'draft' | 'send'): Promise<{ readonly drafts: number } | null> {
+  return inDurableTransaction(context, async (trx) => {
+    const { db, project } = trx
+    // As for a stop: no send is being recorded meanwhile.
+    await acquireCancellationLock(trx, 'exclusive')
+    // The old token would be behind forever.
+    const { numAffectedRows: resumed } = await sql`
+      update sync_sends set token = ${randomUUID()}, sends = 0, held_at = null, held_why = null,
+        resumed_at = ${trx.typed('integer', trx.clock())}
+      where project_id = ${project} and held_at is not null`.execute(db)
+    if (resumed === 0n) return null
+    if (queued === 'send') return { drafts: 0 }
+    const { numAffectedRows } = await sql`
+      update writebacks set status = 'draft', step = ${`back to draft after a restore by ${by}`}, epoch = epoch + 1,
+        owner = null, lease_until = null, due_at = null, approved_by = null, undo_until = null, ${decidedSql(trx, by)}
+      where project_id = ${project} and status = 'queued'`.execute(db)
+    return { drafts: Number(numAffectedRows ?? 0n) }
+  })
+}
+
+/** Why sending is held, by the project's id. */
+export async function listHeld(db: Db): Promise<ReadonlyMap<string, string>> {
+  const rows = await db
+    .selectFrom('sync_sends')
+    .select(['project_id', 'held_why'])
+    .where('held_at', 'is not', null)
+    .execute()
+  return new Map(rows.map(({ project_id, held_why }) => [project_id, held_why ?? '']))
 }

@@ -1,8 +1,8 @@
 /** A decision and its row in the audit log are one: where the log cannot be written, nothing is decided. */
 
 import { expect, test } from 'vitest'
-import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
+import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { ownForm, startConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 

@@ -1,9 +1,9 @@
 /** A batch is checked with the service from its page, in the background. */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { secret } from '../../../src/values/secret.ts'
+import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { formBody, ownForm, startConsole } from './console-server.ts'
 
 test('an operator checks drafts, and the page says what the service shows, or why it could not be asked', async () => {

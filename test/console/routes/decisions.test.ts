@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/mirror.ts'
-import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { toTimestamp } from '../../../src/values/time.ts'
+import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { commit, message } from '../../warehouse/row-fixtures.ts'
 import { formBody, ownForm, startConsole, useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/mirror.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
+import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
 import { formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
 

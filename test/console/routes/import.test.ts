@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/mirror.ts'
-import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
+import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { commit, conversation, visitor } from '../../warehouse/row-fixtures.ts'
 import { person, startConsole, useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'

@@ -14,9 +14,9 @@ import {
   readGaps,
   readStreams,
 } from '../../../src/console/sql/streams.ts'
-import { createAuditLog } from '../../../src/outbox/sql/audit-log.ts'
 import { addMinutes, deleteBudgetHistory, readBudget, recordPause } from '../../../src/service/sql/request-counts.ts'
 import { secret } from '../../../src/values/secret.ts'
+import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'

@@ -1,10 +1,10 @@
 /** The audit log of the console, its one-time links and ended sessions. They belong to the whole warehouse. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
-import type { Db } from '../../warehouse/connection-pool.ts'
-import { newId } from '../../warehouse/new-id.ts'
-import type { AuditEvent, NewAuditEvent } from '../core/decision-terms.ts'
+import type { AuditEvent, NewAuditEvent } from '../../schema/row.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
+import type { Db } from './connection-pool.ts'
+import { newId } from './new-id.ts'
 
 export type AuditLog = ReturnType<typeof createAuditLog>
 
