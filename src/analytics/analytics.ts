@@ -23,7 +23,7 @@ export {
 export { readReportData } from './sql/report-data.ts'
 export { lastMessageAt, removeSearchEntries } from './sql/search-index.ts'
 export { explainDependentView, showDiscoveredColumns, updateAnalyticsViews } from './sql/views.ts'
-export { describeDifference, serviceDifference, waitingNow } from './sql/waiting.ts'
+export { countOnlyService, describeDifference, waitingCounted, waitingNow } from './sql/waiting.ts'
 export { readWeekData } from './sql/week-data.ts'
 export { analystObjects, analyticsObjects, analyticsViews } from './views/all-views.ts'
 export { type AnalyticsView, describeColumn } from './views/analytics-view.ts'

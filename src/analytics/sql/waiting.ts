@@ -7,6 +7,8 @@ import type { SnapshotReader } from '../../warehouse/transactions.ts'
 
 /** What follows `from`; more conditions may follow it. */
 export const waitingNow = sql`report_open where waiting_since is not null`
+/** The same conversations, to be counted by their index alone: only open ones wait. */
+export const waitingCounted = sql`fct_conversation where waiting_since is not null`
 
 /** Now, whatever the period. */
 export type OpenQueue = {
@@ -42,9 +44,6 @@ export async function readOpenQueue(read: SnapshotReader, project: ProjectId): P
   return { ...(counts ?? { open: 0, waiting: 0 }), longest }
 }
 
-/** Where the service's own field says otherwise, as a condition on the rows of `waitingNow`. */
-const isOtherwise = sql`(service_waiting_since is null or service_waiting_since <> waiting_since)`
-
 /**
  * In how many of the conversations that wait the service's `waitingSince` says otherwise, and how many more wait only by it:
  * its documentation does not say when it changes.
@@ -53,12 +52,18 @@ export type ServiceDifference = { readonly otherwise: number; readonly onlyServi
 
 export function serviceDifference(project: ProjectId) {
   return sql<ServiceDifference>`
-    select (select count(*) from ${waitingNow} and project_id = ${project} and ${isOtherwise}) as otherwise,
-      (select count(*) from conversations where project_id = ${project} and waiting_since is not null
-        and handled_at is null and deleted_at is null and not exists (
-          select 1 from fct_conversation f
-          where f.project_id = ${project} and f.conversation_id = conversations.id and f.waiting_since is not null
-        )) as "onlyService"`
+    select (select count(*) from fct_conversation f
+        join conversations c on c.project_id = f.project_id and c.id = f.conversation_id
+        where f.project_id = ${project} and f.waiting_since is not null
+          and f.waiting_since is distinct from c.waiting_since) as otherwise,
+      (${countOnlyService(project)}) as "onlyService"`
+}
+
+export function countOnlyService(project: ProjectId) {
+  return sql<{ readonly count: number }>`
+    select count(*) as count from conversations where project_id = ${project} and waiting_since is not null
+      and handled_at is null and deleted_at is null
+      and id not in (select conversation_id from ${waitingCounted} and project_id = ${project})`
 }
 
 /** In a sentence; null: the service agrees. */

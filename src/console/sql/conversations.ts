@@ -1,7 +1,7 @@
 /** Who waits for an answer, one conversation with its thread, and one visitor with conversations and activity. */
 import { sql } from 'kysely'
 import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
-import { describeDifference, serviceDifference, waitingNow } from '../../analytics/sql/waiting.ts'
+import { countOnlyService, describeDifference, waitingCounted, waitingNow } from '../../analytics/sql/waiting.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
@@ -42,13 +42,15 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
       order by waiting_since, conversation_id limit ${pageRows + 1}) as found
       left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
     order by found.since, found.id`.execute(db)
-  const differences = await serviceDifference(project).execute(db)
+  const more = await countOnlyService(project).execute(db)
   const shown = rows.slice(0, pageRows)
+  const otherwise = shown.filter((row) => row.sinceByService !== row.since).length
   const last = rows.length > pageRows ? shown.at(-1) : undefined
   const next = last === undefined ? null : `${last.since} ${last.id}`
   return {
     ...{ rows: shown, next, buckets: await countByAge(context, now) },
-    difference: differences.rows.map(describeDifference)[0] ?? null,
+    /** Of the rows of this page, and all that wait by the service alone. */
+    difference: describeDifference({ otherwise, onlyService: Number(more.rows[0]?.count ?? 0) }),
     /** Conversations that changed and are not derived yet. */
     pending: (await countPendingConversations(context)).conversations,
   }
@@ -62,7 +64,7 @@ async function countByAge({ db, project, typed }: ProjectDb, now: EpochMs) {
   )
   const named = counts.map((count, index) => sql`${count} as ${sql.ref(`n${index}`)}`)
   const { rows } = await sql<Record<string, number | null>>`
-    select ${sql.join(named)} from ${waitingNow} and project_id = ${project}`.execute(db)
+    select ${sql.join(named)} from ${waitingCounted} and project_id = ${project}`.execute(db)
   return waitingAges.map((minAgeMs, index) => ({ minAgeMs, count: Number(rows[0]?.[`n${index}`] ?? 0) }))
 }
 

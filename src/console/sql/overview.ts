@@ -1,7 +1,7 @@
 /** What the overview of a project says. */
 import { sql } from 'kysely'
 import { isDerived } from '../../analytics/sql/facts-state.ts'
-import { waitingNow } from '../../analytics/sql/waiting.ts'
+import { waitingCounted } from '../../analytics/sql/waiting.ts'
 import { readProjectIncidents } from '../../maintenance/sql/projects.ts'
 import { countBlockedLanes } from '../../maintenance/sql/status.ts'
 import { listFailures } from '../../maintenance/sql/workers.ts'
@@ -22,9 +22,9 @@ export async function readOverview(context: ProjectDb, now: EpochMs) {
     select
       (select count(*) from (select 1 from sync_gaps
         where project_id = ${project} and resolved_at is null limit ${countLimit + 1}) as found) as gaps,
-      (select count(*) from (select 1 from ${waitingNow} and project_id = ${project}
+      (select count(*) from (select 1 from ${waitingCounted} and project_id = ${project}
         limit ${countLimit + 1}) as found) as waiting,
-      (select min(waiting_since) from ${waitingNow} and project_id = ${project}) as since`.execute(db)
+      (select min(waiting_since) from ${waitingCounted} and project_id = ${project}) as since`.execute(db)
   const { gaps = 0, waiting = 0, since = null } = rows[0] ?? {}
   return {
     gaps: Number(gaps),
