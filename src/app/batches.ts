@@ -41,11 +41,10 @@ export function listBatches(
 
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none. */
 export function showBatch(config: Config, project: ProjectConfig, name: string): Promise<BatchReport> {
-  return withOutbox(config, project, async (outbox, warehouse) => readBatch(outbox, warehouse, project, name))
+  return withOutbox(config, project, (outbox, warehouse) => readBatch(outbox, warehouse, project, name))
 }
 
-/** The same with an open warehouse, for pages and for watching. */
-export async function readBatch(
+async function readBatch(
   outbox: Outbox,
   warehouse: Warehouse,
   project: PacedProject & Pick<ProjectConfig, 'name'>,

@@ -1,10 +1,11 @@
 /** How a batch is at this moment, for its page, for the stream of live numbers, and in answer to a decision that came too late. */
-import { readBatch, readSendingFacts } from '../app/batches.ts'
+import { readSendingFacts } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
-import { findOpenGrace } from '../app/outbox.ts'
+import { findOpenGrace, readPace } from '../app/outbox.ts'
 import { hasRole } from '../config/people.ts'
 import { decisions } from '../outbox/core/decisions.ts'
 import type { BatchReport, Outbox, StatusCounts } from '../outbox/outbox.ts'
+import { describeBatch } from '../outbox/read-reports.ts'
 import { withQuery } from '../values/address.ts'
 import { formatCount, pluralize } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
@@ -36,8 +37,9 @@ export async function readBatchReport(
   project: ConsoleProject,
   id: string,
 ) {
-  if ((await outbox.findBatch(id)) === null) return null
-  const report = await readBatch(outbox, warehouse, project, id)
+  const batch = await outbox.findBatch(id)
+  if (batch === null) return null
+  const report = await describeBatch(outbox, await readPace(warehouse, project), batch)
   const sending = await readSendingFacts(outbox, warehouse)
   const check = checks.find(checkKey(project, id))
   return { report, sending, check, undoUntil: await readUndoUntil(outbox, warehouse, report.batch) }

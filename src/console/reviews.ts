@@ -2,7 +2,7 @@
 
 import { createTurns, rememberResults } from '../http/remember-results.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
-import type { CheckedReview, Outbox, ReviewOutcome, SelectionDigest, StatusCounts } from '../outbox/outbox.ts'
+import type { CheckedReview, Outbox, ReviewOutcome, StatusCounts } from '../outbox/outbox.ts'
 import { batchSource, reviewSource } from '../outbox/review/review-rows.ts'
 import { formatCount } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
@@ -17,11 +17,12 @@ export type ReviewedRow = ReturnType<typeof toReviewedRow>
 /** Of each outcome: nobody looks through more, and they are kept in memory for a while. */
 const reviewedRows = 1000
 const reviewHoldsMs: Ms = 20_000
-const reviewWaitsMs: Ms = 1500
+/** A small batch is reviewed by then. */
+const reviewWaitsMs: Ms = 100
 
-/** Of its drafts, which are named by this digest, its counts, and the last check: with others it is another review. */
-export function reviewVersion(drafts: SelectionDigest | null, counts: StatusCounts, check: Check | null): string {
-  return `${drafts?.digest ?? ''} ${JSON.stringify(counts)} ${check?.isRunning === false ? check.rows : ''}`
+/** Of its counts and the last check: with others it is another review. */
+export function reviewVersion(counts: StatusCounts, check: Check | null): string {
+  return `${JSON.stringify(counts)} ${check?.isRunning === false ? check.rows : ''}`
 }
 
 type BatchOfProject = { readonly project: ConsoleProject; readonly batch: string }
@@ -52,7 +53,7 @@ export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, n
   }
 }
 
-/** Of each outcome, so many rows as people look through. `checked`: rows that were checked with the service. */
+/** Of each outcome, so many rows as people look through. `at`: when. `checked`: rows that were checked with the service. */
 async function readReview(reviewed: Reviewed, batch: string, signal: AbortSignal) {
   const kept = new Map<ReviewOutcome, number>()
   const rows: ReviewedRow[] = []
@@ -62,7 +63,7 @@ async function readReview(reviewed: Reviewed, batch: string, signal: AbortSignal
     if (count < reviewedRows) rows.push(toReviewedRow(row))
   })
   const named = groups.map((group) => ({ outcome: group.outcome, text: describeGroup(group, formatCount) }))
-  return { counts, groups: named, checked: checks.rows, differing: checks.differing, rows }
+  return { at: reviewed.at, counts, groups: named, checked: checks.rows, differing: checks.differing, rows }
 }
 
 /** `differs`: what the service showed instead. */

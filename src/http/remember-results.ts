@@ -61,28 +61,27 @@ export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }
     return pending.result
   }
   const isYounger = (at: EpochMs, ms: Ms) => now() >= at && now() - at < ms
-  const isFresh = ({ value, at }: Remembered<T>) => value !== null && isYounger(at, maxAgeMs)
+  const youngerThan = (ms: Ms, { value, at }: Remembered<T>) => (isYounger(at, ms) ? value : null)
   return {
     /** A failure is not remembered: the next call reads again. `signal`: the caller has left. */
     get: async (key: string, input: Input, signal?: AbortSignal): Promise<T> => {
       signal?.throwIfAborted()
       const entry = entryOf(key)
-      if (entry.value !== null && isFresh(entry)) return entry.value
-      return join(entry, input, signal)
+      return youngerThan(maxAgeMs, entry) ?? join(entry, input, signal)
     },
     /**
-     * What is known within that time, however old; null: nothing yet. Goes on reading in the background, but ends if the
-     * caller leaves before, or if nobody asks again for a minute. Rejects if that has failed.
+     * What is known within that time, at most twice as old as it may be; null: nothing yet. Goes on reading in the background,
+     * but ends if the caller leaves before, or if nobody asks again for a minute. Rejects if that has failed.
      */
     soon: async (key: string, input: Input, waitMs: Ms, signal?: AbortSignal): Promise<T | null> => {
       signal?.throwIfAborted()
       const entry = entryOf(key)
-      if (isFresh(entry)) return entry.value
+      const known = youngerThan(maxAgeMs, entry)
+      if (known !== null) return known
       if (entry.failed !== null && isYounger(entry.failed.at, failedHoldMs)) throw entry.failed.error
       const leaves = [AbortSignal.timeout(unaskedMs), ...(signal === undefined ? [] : [signal])]
       const result = join(entry, input, AbortSignal.any(leaves))
-      result.catch(() => {})
-      return entry.value ?? Promise.race([result, sleep(waitMs, null, { ref: false })])
+      return Promise.race([result, sleep(waitMs, youngerThan(2 * maxAgeMs, entry), { ref: false })])
     },
   }
 }

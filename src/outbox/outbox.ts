@@ -95,6 +95,7 @@ export {
 export { type BatchDecisionRequest, executeBatchDecision, executeDecision, requireBatch } from './decide.ts'
 export {
   type BatchProgress,
+  describeBatch,
   estimateBatch,
   listBatches,
   readBatch,

@@ -37,7 +37,7 @@ type Deciding = {
   readonly approveOwn: boolean
 }
 
-type OfferedReport = Pick<BatchReport, 'batch' | 'approval' | 'revertible'>
+type OfferedReport = Pick<BatchReport, 'batch' | 'revertible'>
 
 export function offeredForBatch(
   report: OfferedReport,

@@ -69,7 +69,7 @@ export async function readBatchData(
   if (status !== null)
     return { ...none, ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))) }
   if (countOpen(counts) === 0) return none
-  const version = reviewVersion(found.report.approval, counts, found.check)
+  const version = reviewVersion(counts, found.check)
   const review = await reads.reviews.ofBatch(project, id, version, request.signal).catch(errorText)
   if (typeof review === 'string') return { ...none, review }
   return { ...none, review, ...(await pageOfReview(request, review?.rows ?? [], would)) }
@@ -165,7 +165,7 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   const checks = `; ${formatCount(checked)} checked with the service, ${formatCount(differing)} otherwise`
   const against = review.counts.stands_against + review.counts.not_known
   const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.</p>`
-  return kept(html`<p class="faint">What they would do, as the mirror shows it at ${timeWithSeconds(new Date(frame.now).toISOString(), frame)}${checked === 0 ? '' : checks}:</p>
+  return kept(html`<p class="faint">What they would do, as the mirror showed it at ${timeWithSeconds(new Date(review.at).toISOString(), frame)}${checked === 0 ? '' : checks}:</p>
 ${groupList(groups)}${against === 0 ? nothing : note}${outcomes.length < 2 ? nothing : choices('What rows would do', tabs)}
 ${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}`)
 }

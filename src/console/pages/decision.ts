@@ -2,14 +2,14 @@
 import { readSendingFacts } from '../../app/batches.ts'
 import { readSlotLimits } from '../../app/request-budgets.ts'
 import { estimateBatchMs } from '../../outbox/core/batches.ts'
-import { changedStatuses, decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
+import { decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
 import { describeTerms } from '../../outbox/core/review-labels.ts'
-import type { DecisionName, Operation, OutboxFilter, ProjectDecision, ReviewOutcome } from '../../outbox/outbox.ts'
+import type { DecisionName, Operation, ProjectDecision, ReviewOutcome } from '../../outbox/outbox.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
-import { sendingNow, sendingSentences, showNow } from '../batch-state.ts'
+import { sendingNow, sendingSentences, showNow, timeWithSeconds } from '../batch-state.ts'
 import { addressOf, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
 import { checkKey } from '../checks.ts'
 import { offeredForSending } from '../core/permissions.ts'
@@ -89,10 +89,11 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   const batchLink =
     whole &&
     html`<p>Of the batch ${linkTo(frame, 'batches', whole.id, foreignText(whole.title ?? whole.id))}, which has ${pluralize(whole.rows, 'row')}.</p>`
-  const review = decision === 'approve' || decision === 'resume' ? await readReview(request, selection, filter) : null
+  const isReviewed = whole !== null && (decision === 'approve' || decision === 'resume')
+  const review = isReviewed ? await readReview(request, whole) : null
   const content = html`${batchLink}
 <ul class="consequences">${said.map((sentence) => html`<li>${sentence}</li>\n`)}</ul>
-${review === null ? nothing : effects(review, count, would)}
+${isReviewed ? effects(review, count, would, frame) : nothing}
 <form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${fields}
 ${count > typedOver ? number : nothing}
 <div class="actions"><button type="submit" class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button" href="${back}">Back</a></div>
@@ -103,32 +104,24 @@ ${rows({ decision, target, only, selection: visibleTo(frame, selection), review 
 
 type Review = NonNullable<Awaited<ReturnType<ConsoleReads['reviews']['ofBatch']>>>
 
-/** What the rows of the batch would do that have not left: as its page says. Null: without a batch, or still being read. */
+/** What the rows of the batch would do that have not left: as its page says. Null: it is still being read. */
 async function readReview(
-  { reads, outbox, project, frame, signal }: ScreenRequest,
-  { batch, named }: Selection,
-  { ids }: OutboxFilter,
+  { reads, project, frame, signal }: ScreenRequest,
+  batch: NonNullable<Selection['batch']>,
 ): Promise<Review | null> {
-  if (batch === null) return null
-  const isWhole = ids === undefined && batch.stoppedAt === null
-  const drafts = isWhole
-    ? named
-    : await outbox.digestOf({ batch: batch.id, statuses: changedStatuses('approve', false) })
-  const isApprovable = batch.stoppedAt === null && drafts.count > 0
-  const version = reviewVersion(
-    isApprovable ? drafts : null,
-    batch.counts,
-    reads.checks.find(checkKey(project, batch.id)),
-  )
+  const version = reviewVersion(batch.counts, reads.checks.find(checkKey(project, batch.id)))
   return visibleTo(frame, await reads.reviews.ofBatch(project, batch.id, version, signal))
 }
 
-function effects({ groups, counts }: Review, count: number, would: ReviewOutcome | null): Html {
+function effects(review: Review | null, count: number, would: ReviewOutcome | null, frame: ProjectFrame): Html {
+  if (review === null)
+    return html`<p class="problem">What they would do is still being read. Look again in a moment.</p>`
+  const { groups, counts, at } = review
   const shown = would === null ? groups : groups.filter(({ outcome }) => outcome === would)
   const total = Object.values(would === null ? counts : { would: counts[would] }).reduce((sum, n) => sum + n, 0)
   const which =
     total === count ? 'What they would do' : `What all ${formatCount(total)} rows would do that have not left`
-  return html`<p>${which}, as the mirror shows it:</p>${groupList(shown)}`
+  return html`<p>${which}, as the mirror showed it at ${timeWithSeconds(new Date(at).toISOString(), frame)}:</p>${groupList(shown)}`
 }
 
 type RowsToShow = {

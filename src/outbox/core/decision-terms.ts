@@ -9,7 +9,6 @@ import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
 
 /** `undoUntil`: RFC 3339; null = no approval can be taken back. */
 type BatchFacts = {
-  readonly approval: SelectionDigest | null
   readonly revertible: number
   readonly counts: StatusCounts
   readonly isStopped: boolean

@@ -43,7 +43,7 @@ const table = {
     from: ['draft'],
     to: 'queued',
     unexpectedlyLeft: 'draft',
-    isOfferedForBatch: ({ approval }) => approval !== null,
+    isOfferedForBatch: ({ counts, isStopped }) => has(counts, 'draft') && !isStopped,
     isOfferedForWriteback: ({ stoppedBy }) => stoppedBy === null,
     role: 'approver',
     taken: 'confirmed',

@@ -13,7 +13,7 @@ import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transacti
 import type { DecisionTerms, SelectionDigest } from '../core/decision-terms.ts'
 import { type BatchDecision, decisions } from '../core/decisions.ts'
 import { lockSelection } from './entries.ts'
-import { coveredByCancelSql, decidedSql, hasOpenCancellation, hasOpenStop, isStoppedSql } from './row.ts'
+import { coveredByCancelSql, decidedSql, findOpenDecisions, isStoppedSql } from './row.ts'
 
 /** `batch`: null covers everything. `orWithoutProject`: also rows without a project. */
 type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {
@@ -42,7 +42,7 @@ export function recordCancellation(
     const { db, project, typed } = trx
     const now = toTimeValue(trx)
     await acquireCancellationLock(trx, 'exclusive')
-    const isAlreadyCancelled = (await hasOpenCancellation(trx)) ? coveredByCancelSql : sql`false`
+    const isAlreadyCancelled = (await findOpenDecisions(trx)).cancellation ? coveredByCancelSql : sql`false`
     const covered = sql`project_id in (${sql.join(orWithoutProject ? [project, ''] : [project])}) and ${unsentSql}
       and not ${isAlreadyCancelled} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
     const first = await sql<{ id: string }>`select id from writebacks where ${covered} limit 1000`.execute(db)
@@ -82,11 +82,11 @@ export async function followDecisions(context: ProjectDb, until: number): Promis
     return true
   }
   const decided = [
-    [hasOpenCancellation, nextCancellation],
-    [hasOpenStop, nextStop],
+    ['cancellation', nextCancellation],
+    ['stop', nextStop],
   ] as const
-  for (const [isOpen, findNext] of decided) {
-    while (await isOpen(context)) {
+  for (const [open, findNext] of decided) {
+    while ((await findOpenDecisions(context))[open]) {
       if (performance.now() > until) return false
       const once = () => db.transaction().execute((trx) => followNext(trx, findNext))
       if (!(await retryOnDeadlock(once))) return false

@@ -14,7 +14,7 @@ import { laneBlockingStatuses } from '../core/state.ts'
 import { followDecisions } from './batch-decisions.ts'
 import {
   decodeEvidence,
-  hasOpenDecision,
+  findOpenDecisions,
   inStoppedBatchSql,
   type OutboxRow,
   operationSql,
@@ -98,7 +98,8 @@ export async function findClaimable(
 /** Whether anything remains to do, now or later, without a person's decision. */
 export async function hasPending(context: ProjectDb, filter: ClaimFilter = {}): Promise<boolean> {
   const { db, project } = context
-  if (await hasOpenDecision(context)) return true
+  const open = await findOpenDecisions(context)
+  if (open.cancellation || open.stop) return true
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
       and not (status = 'queued' and (${sendingStoppedSql(project)} or ${inStoppedBatchSql}))

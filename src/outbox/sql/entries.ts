@@ -210,10 +210,8 @@ async function digestRows(
   for (;;) {
     const order = sql`order by seq limit ${sql.lit(rowsPerRead)} ${lock}`
     const rows = await selectRows<NamedRow>(context, namedColumns, filter, sql`seq > ${after}`, order)
-    for (const row of rows) {
-      hash.update(`${JSON.stringify(whatLeaves(row))}\n`)
-      onRow(row)
-    }
+    hash.update(rows.map((row) => `${JSON.stringify(whatLeaves(row))}\n`).join(''))
+    rows.forEach(onRow)
     count += rows.length
     after = rows.at(-1)?.seq ?? after
     if (rows.length < rowsPerRead) return { digest: hash.digest('hex'), count }

@@ -210,31 +210,24 @@ export function sendingStoppedSql(project: ProjectId): RawBuilder<unknown> {
 /** A draft that was queued when its batch was stopped, and goes on with it. */
 export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`
 
-/** Whether a cancellation has rows that are not updated yet. */
-export async function hasOpenCancellation({ db, project }: ProjectDb): Promise<boolean> {
-  const { rows } = await sql`select 1 from writeback_cancellations
-    where project_id = ${project} and finished_at is null limit 1`.execute(db)
-  return rows.length > 0
-}
-
-/** Whether a batch has rows that do not follow its last stop or resumption yet. */
-export async function hasOpenStop({ db, project }: ProjectDb): Promise<boolean> {
-  const { rows } = await sql`select 1 from writeback_batches
-    where project_id = ${project} and done_to is not null limit 1`.execute(db)
-  return rows.length > 0
-}
-
-/** Whether rows have yet to follow a decision. */
-export async function hasOpenDecision(context: ProjectDb): Promise<boolean> {
-  return (await hasOpenCancellation(context)) || (await hasOpenStop(context))
+/** `cancellation`: one has rows that are not updated yet. `stop`: a batch has rows that do not follow its last stop or resumption. */
+export async function findOpenDecisions({ db, project }: ProjectDb) {
+  const { rows } = await sql<{ kind: 'cancellation' | 'stop' }>`
+    select 'cancellation' as kind where exists (select 1 from writeback_cancellations
+      where project_id = ${project} and finished_at is null)
+    union all select 'stop' where exists (select 1 from writeback_batches
+      where project_id = ${project} and done_to is not null)`.execute(db)
+  const open = new Set(rows.map(({ kind }) => kind))
+  return { cancellation: open.has('cancellation'), stop: open.has('stop') }
 }
 
 /** An SQL expression for the status, with decisions that the row does not follow yet. */
 export async function effectiveStatus(context: ProjectDb): Promise<RawBuilder<unknown>> {
-  const cancelled = (await hasOpenCancellation(context))
+  const open = await findOpenDecisions(context)
+  const cancelled = open.cancellation
     ? sql`when status in ('draft','queued') and ${coveredByCancelSql} then 'cancelled'`
     : sql``
-  const stopped = (await hasOpenStop(context))
+  const stopped = open.stop
     ? sql`when status = 'queued' and ${inStoppedBatchSql} then 'draft'
         when ${isStoppedSql} and not ${inStoppedBatchSql} then 'queued'`
     : sql``

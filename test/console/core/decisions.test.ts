@@ -73,14 +73,9 @@ describe('a batch with', () => {
     readonly revertible?: number
   }
   const offered = ({ counts, stoppedAt, undoUntil, approveOwn = true, revertible }: Facts) => {
-    const { draft = 0, succeeded = 0 } = counts
+    const { succeeded = 0 } = counts
     const batch = { id: 'b', counts, stoppedAt: stoppedAt ?? null, createdBy: 'ann' } as BatchReport['batch']
-    const report = {
-      batch,
-      revertible: revertible ?? succeeded,
-      approval: draft > 0 && stoppedAt === undefined ? { digest: 'd', count: draft } : null,
-    }
-    return offeredForBatch(report, undoUntil ?? null, {
+    return offeredForBatch({ batch, revertible: revertible ?? succeeded }, undoUntil ?? null, {
       ...{ viewer: { name: 'ann', role: 'approver' }, canDecide: true, approveOwn },
     })
   }
@@ -107,7 +102,7 @@ describe('a batch with', () => {
 
 test('who may not decide what people come for learns why, and what it takes', () => {
   const batch = { id: 'b', counts: { draft: 2 }, stoppedAt: null, createdBy: 'ann' } as unknown as BatchReport['batch']
-  const report = { batch, revertible: 0, approval: { digest: 'd', count: 2 } }
+  const report = { batch, revertible: 0 }
   const withheld = (name: string, role: Role, over: { canDecide?: boolean; approveOwn?: boolean } = {}) =>
     withheldForBatch(report, null, { viewer: { name, role }, canDecide: true, approveOwn: true, ...over })
   expect(withheld('bea', 'approver')).toBeNull()

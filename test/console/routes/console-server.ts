@@ -119,7 +119,11 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
     await reads.close()
     if (over.beside === undefined) await database.drop()
   })
-  const request = (path: string, options?: TestRequest) => ask(http.address + path, options)
+  /** Again, while numbers are counted or rows are read that a page does not wait for. */
+  const request: Ask = async (path, options) => {
+    const answer = await ask(http.address + path, options)
+    return /data-counting|is still being read/.test(answer.text) ? request(path, options) : answer
+  }
   return {
     ...http,
     database,
