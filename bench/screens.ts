@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
 import { openWarehouse, type Warehouse } from '../src/app/open.ts'
 import { defaultConfig, defaultProject } from '../src/config/config.ts'
 import { periodTableNames } from '../src/console/pages/period-page.ts'
@@ -60,9 +61,20 @@ const screens: Readonly<Record<string, string>> = {
   waiting: `${root}/waiting`,
   writebacks: `${root}/writebacks`,
   batch: `${root}/batches/parcels`,
+  'batch-sending': `${root}/batches/sending`,
+  'batch-done': `${root}/batches/done?status=failed`,
+  'batch-stopped': `${root}/batches/stopped`,
   confirm: `${root}/confirm?decision=approve&batch=parcels`,
+  cancel: `${root}/confirm?decision=cancel&batch=parcels`,
+  stop: `${root}/confirm?decision=stop_all`,
+  failed: `${root}/writebacks?status=failed`,
   uncertain: `${root}/writebacks/${uncertain}`,
   import: `${root}/import`,
+  'import-mistakes': `${root}/import`,
+  'import-columns': `${root}/import`,
+  keys: root,
+  drafted: `${root}/conversations/${conversation}#write`,
+  missing: `${root}/batches/nothing`,
   search: `${root}/search?q=order`,
   conversation: `${root}/conversations/${conversation}`,
   visitor: `${root}/visitors/${visitor}`,
@@ -74,6 +86,7 @@ const screens: Readonly<Record<string, string>> = {
   stream: `${root}/streams/messages`,
   budget: `${root}/budget`,
   runs: `${root}/runs`,
+  run: `${root}/runs`,
   schema: `${root}/schema`,
   service: `${root}/service`,
   projects: '/console/projects',
@@ -81,7 +94,35 @@ const screens: Readonly<Record<string, string>> = {
 }
 const shown = Object.entries(screens).filter(([name]) => only.length === 0 || only.includes(name))
 /** Of these the beginning says enough. */
-const long: ReadonlySet<string> = new Set(['batch', 'confirm'])
+const long: ReadonlySet<string> = new Set([
+  'batch',
+  'batch-sending',
+  'batch-stopped',
+  'confirm',
+  'cancel',
+  'drafted',
+  'keys',
+])
+
+/** What a person does there before the picture. */
+const steps: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
+  'import-mistakes': (page) => importFile(page, 'conversation_id,content,sender_name\n1,,Ann\n2,Hello,\n'),
+  'import-columns': (page) => importFile(page, 'Kunde,Worte\nZoë,Your parcel is on its way.\n'),
+  keys: (page) => page.keyboard.press('?'),
+  run: (page) => page.locator('main td a').first().click(),
+  drafted: async (page) => {
+    await page.getByLabel('Text').fill(`It is on its way (${Date.now()}).`)
+    await page.getByRole('button', { name: 'Add to my drafts' }).click()
+    await page.getByRole('status').filter({ hasText: 'Added' }).waitFor()
+  },
+}
+
+async function importFile(page: Page, text: string): Promise<void> {
+  const file = { name: 'replies.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
+  await page.getByLabel('The file').setInputFiles(file)
+  await page.getByRole('button', { name: 'Import as drafts' }).click()
+  await page.locator('.problem').waitFor()
+}
 const looks = {
   light: { viewport: { width: 1280, height: 860 } },
   dark: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' },
@@ -100,6 +141,7 @@ for (const [look, options] of Object.entries(looks)) {
   for (const [name, address] of shown) {
     await page.goto(http.address + address)
     while ((await page.locator('[data-counting]').count()) > 0) await page.reload()
+    await steps[name]?.(page)
     await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: !long.has(name) })
   }
   await context.close()
@@ -125,7 +167,7 @@ async function fill(url: string): Promise<Filled> {
   return { projectId, conversation: String(row?.id), visitor: String(row?.visitor_id), uncertain }
 }
 
-/** Drafts of replies and flags for those who wait, and a reply whose outcome is not known. */
+/** Batches in each state with replies and flags for those who wait, and a reply whose outcome is not known. */
 async function queueBatch(warehouse: Warehouse, projectId: string): Promise<string> {
   const waiting = await warehouse.query(
     'select id from conversations where handled_at is null order by last_message_at desc limit 24',
@@ -136,11 +178,22 @@ async function queueBatch(warehouse: Warehouse, projectId: string): Promise<stri
     { ...common, operation: 'message', target: String(id), payload } as const,
     { ...common, operation: 'handled', target: String(id), payload: { handled: true } } as const,
   ])
-  const batch = { title: 'Parcels of Monday', source: 'parcels.csv', note: 'Agreed with logistics.', reverts: null }
-  const options = { status: 'draft', batchId: 'parcels', createdBy: 'olga', expiresAt: null, batch } as const
-  await createOutbox(warehouse.projectDb(projectId)).enqueue([requests], options)
   const [reply] = await warehouse.query(`select conversation_id, content, created_at from messages
     where kind = 'utterance' and sender_type = 'agent' order by created_at desc limit 1`)
+  const outbox = createOutbox(warehouse.projectDb(projectId))
+  const titles = { sending: 'Delay', done: 'Refunds', stopped: 'Newsletter', parcels: 'Parcels of Monday' }
+  for (const [batchId, title] of Object.entries(titles)) {
+    const batch = { title, source: `${batchId}.csv`, note: 'Agreed with logistics.', reverts: null }
+    const options = { status: 'draft', batchId, createdBy: 'olga', expiresAt: null, batch } as const
+    await outbox.enqueue([requests], options)
+  }
+  await warehouse.query(`update writebacks set status = 'queued' where batch_id in ('sending', 'done')`)
+  await warehouse.query(`update writebacks set status = 'failed', error = 'the conversation is closed for replies'
+    where batch_id in ('sending', 'done') and seq % 7 = 0`)
+  await warehouse.query(`update writebacks set status = 'succeeded'
+    where status = 'queued' and (batch_id = 'done' or (batch_id = 'sending' and seq % 3 = 0))`)
+  await warehouse.query(`update writeback_batches set stopped_at = '${reply?.created_at}', stopped_by = 'ann'
+    where id = 'stopped'`)
   const content = JSON.stringify({ content: reply?.content, sender_name: 'Ann' }).replaceAll("'", "''")
   await warehouse.query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
     values ('${projectId}', 'uncertain', 'message', '${reply?.conversation_id}', '${content}', 'draft')`)

@@ -68,6 +68,7 @@ function projectSwitch({ projects, project }: Frame): Html {
 
 /** A page in place of the one that was asked for. */
 export function problemPage(title: string, text: string, to: string | null): Page {
-  const link = to === null ? nothing : html`<p><a class="button" href="${to}">Continue</a></p>`
+  const label = to?.endsWith('/sign-in') ? 'Sign in' : 'Back'
+  const link = to === null ? nothing : html`<p><a class="button" href="${to}">${label}</a></p>`
   return { title, section: null, content: html`<p ${attribute('role', 'alert')}>${text}</p>${link}` }
 }

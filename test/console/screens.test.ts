@@ -26,6 +26,8 @@ test('hostile texts are shown as texts in every field, and every look of every s
     await page.go(path)
     // What is being counted is loaded again after a second.
     await page.locator('[data-counting]').waitFor({ state: 'detached' })
+    const links = '[...document.querySelectorAll(\'a[href^="#"]\')].map(({ hash }) => hash)'
+    for (const hash of await page.evaluate<string[]>(links)) expect(await page.locator(hash).count(), hash).toBe(1)
     expect(await page.locator('main img, main script, main iframe, main svg[onload], main b > i').count(), path).toBe(0)
     await check(path, 'light')
     await page.emulateMedia({ colorScheme: 'dark' })

@@ -52,7 +52,7 @@ ${section('The columns', columnTable(frame))}`
 
 /** The file comes last: what is written above it is then known when it is read. */
 function form(
-  { title, note, allowDuplicates, ignoreColumns, senderName, columns }: ImportView,
+  { title, note, allowDuplicates, ignoreColumns, senderName, columns, unnamed }: ImportView,
   frame: ProjectFrame,
 ): Html {
   return html`<form method="post" action="${addressOf(frame, 'import')}" enctype="multipart/form-data" class="stacked">
@@ -67,7 +67,7 @@ ${hiddenFields({ columns: JSON.stringify(columns) })}
 <label class="check"><input type="checkbox" name="ignoreColumns" value="yes" ${attribute('checked', ignoreColumns)}> Ignore columns with other names</label>
 <label>The file, of 20 MB at most
 <input type="file" name="file" accept=".csv,.jsonl,.ndjson,.json,.txt,.tsv,text/csv" ${attribute('required', true)}></label>
-<button type="submit" class="primary">Import as drafts</button></form>`
+<button type="submit" ${attribute('class', unnamed === null ? 'primary' : null)}>Import as drafts</button></form>`
 }
 
 /** Without it the rows could mean anything, so each column that is not known must be said. */
