@@ -3,7 +3,7 @@
  * a stream and a failure ends it, while the others continue. Only a denied key stops all of them.
  */
 
-import { ApiError, type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure, missingScope } from '../../service/core/api-failure.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { foreignProject } from '../core/item-fields.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
@@ -100,12 +100,12 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (!(error instanceof ApiError)) throw error
     const { failure } = error
     run.failures.set(stream.name, failure)
-    // The key itself is denied. A missing scope, which the service may leave unnamed, concerns only some of the streams.
-    if (failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing') throw error
-    const why = describeFailure(failure)
-    if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
-    else run.stats.fail(stream.name, why)
-    run.log.warn({ event: failure.kind === 'denied' ? 'stream.skipped' : 'stream.failed', stream: stream.name, why })
+    const [why, scope] = [describeFailure(failure), missingScope(error, stream.scope)]
+    if (scope === null) run.stats.fail(stream.name, why)
+    else run.stats.skip(stream.name, scope)
+    // The key itself is denied. A missing scope concerns only some of the streams.
+    if (failure.kind === 'denied' && scope === null) throw error
+    run.log.warn({ event: scope === null ? 'stream.failed' : 'stream.skipped', stream: stream.name, why })
   } finally {
     run.stats.finish(stream.name)
   }

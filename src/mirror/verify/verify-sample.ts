@@ -1,6 +1,6 @@
 /** Compares a random sample of the mirror with the service: conversations and visitors, with their children. Changes neither. */
 
-import { throwIfAborted } from '../../service/core/api-failure.ts'
+import { missingScope, throwIfAborted } from '../../service/core/api-failure.ts'
 import { UserError } from '../../values/user-error.ts'
 import { type AuditedStream, auditedStreams } from '../core/audit.ts'
 import type { Mirror } from '../sql/mirror.ts'
@@ -9,7 +9,7 @@ import { mapConcurrently } from '../sync/concurrency.ts'
 import { drawSample, type SampleOptions } from './audit.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
 import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
-import { missingScope, neverRead, unreadableText } from './verify.ts'
+import { neverRead, unreadableText } from './verify.ts'
 
 export type VerifySampleDeps = CompareDeps &
   ComparisonOptions &
@@ -31,7 +31,7 @@ export async function runVerifySample(deps: VerifySampleDeps) {
       await compareSample({ ...deps, get: comparison.counting(stream) }, comparison, stream)
       comparison.close(stream)
     } catch (error) {
-      const scope = missingScope(error, listStreams[stream])
+      const scope = missingScope(error, listStreams[stream].scope)
       if (scope === null) throw error
       comparison.skip(stream, scope)
     }

@@ -1,7 +1,7 @@
 /** Compares the mirror with the service, row by row. Changes neither. */
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
-import { ApiError, isNotFound, unreadableRowReason } from '../../service/core/api-failure.ts'
+import { ApiError, isNotFound, missingScope, unreadableRowReason } from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
 import { localDaysBetween } from '../../values/days.ts'
 import { asJsonObject, stringifyJson } from '../../values/json.ts'
@@ -42,7 +42,7 @@ export async function runVerify(deps: VerifyDeps) {
       await compareStream({ ...deps, comparison, get: comparison.counting(stream.name) }, stream)
       comparison.close(stream.name)
     } catch (error) {
-      const scope = missingScope(error, stream)
+      const scope = missingScope(error, stream.scope)
       if (scope !== null) comparison.skip(stream.name, scope)
       else if (!isOfStream(error)) throw error
       else {
@@ -61,13 +61,6 @@ export const neverRead = 'no sync has read it to its end yet'
 /** The other streams may still be readable. */
 function isOfStream(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.failure.kind === 'refused' || error.failure.kind === 'transient')
-}
-
-/** The scope that a denied call lacked: the stream's own if the response does not name it. Null for other errors. */
-export function missingScope(error: unknown, stream: Stream): string | null {
-  if (!(error instanceof ApiError) || error.failure.kind !== 'denied') return null
-  const { scope, code } = error.failure
-  return scope ?? (code === 'api_key_scope_missing' ? stream.scope : null)
 }
 
 function compareStream(deps: Verification, stream: Stream): Promise<void> {

@@ -78,6 +78,12 @@ export function isRefusedByService(failure: ApiFailure): boolean {
 /** A refused request: retrying does not help. */
 export const isRefused = (error: unknown): boolean => error instanceof ApiError && error.failure.kind === 'refused'
 
+/** The scope that a denied call lacked: `scope` if the response does not name it. Null for other errors. */
+export function missingScope(error: unknown, scope: string): string | null {
+  if (!(error instanceof ApiError) || error.failure.kind !== 'denied') return null
+  return error.failure.scope ?? (error.failure.code === 'api_key_scope_missing' ? scope : null)
+}
+
 /** The service responded that there is no such row, or (410) no longer. A proxy's 404, without the envelope, says nothing about rows. */
 export function isNotFound(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return false

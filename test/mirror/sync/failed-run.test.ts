@@ -1,5 +1,6 @@
 /** The error text of a failed run: about the service, its address, or neither. */
 
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror } from '../../../src/app/mirror.ts'
 import { fatalRunError } from '../../../src/app/service.ts'
@@ -13,6 +14,7 @@ import { unlimitedPolicy } from '../../service/test-service.ts'
 import { databases } from '../../support/databases.ts'
 import { freePort } from '../../support/private-server.ts'
 import { projectConfigOf, syncOnce } from './sync-sandbox.ts'
+import { withSandbox } from './with-sandbox.ts'
 
 const [sqlite] = databases
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
@@ -66,6 +68,17 @@ test('a 502 after good answers ends its stream, and the error does not blame the
     expect(error.what).toMatch(/^the service fails at http/)
     expect(error.next).not.toContain('DESKMIRROR_BASE_URL')
   }
+})
+
+test('where the key is denied, the last complete read stays when it was, and the stream says why', async () => {
+  await withSandbox({ size: { conversations: 3 } }, async ({ sandbox, warehouse, sync }) => {
+    await sync({ streams: ['conversations'] })
+    await sql`update sync_streams set synced_at = '2026-01-01T00:00:00Z'`.execute(warehouse.db)
+    sandbox.revokeKey(sandbox.key)
+    await expect(sync({ streams: ['conversations'] })).rejects.toMatchObject({ exitCode: 2 })
+    const { rows } = await sql`select synced_at, failed from sync_streams`.execute(warehouse.db)
+    expect(rows).toEqual([{ synced_at: '2026-01-01T00:00:00Z', failed: expect.stringContaining('api_key_invalid') }])
+  })
 })
 
 test('if Redis is unreachable, the error names Redis and not the service', async () => {
