@@ -1,14 +1,6 @@
 /** Calls, one by one and by day. */
 import { type AnalyticsView, kind, orNull, projectId } from './analytics-view.ts'
-import {
-  columnsByDay,
-  countIf,
-  type MergedSource,
-  median,
-  mergedView,
-  percentilesByDay,
-  queryView,
-} from './by-windows.ts'
+import { countIf, type MergedSource, median, mergedView, percentileSource, queryView } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
 
 /**
@@ -51,12 +43,13 @@ const secondsOf = (sql: SqlDialect) => `coalesce(p.seconds, ${sql.epoch('p.ended
 
 const medianLength = median('median length of these')
 
-/** `and`: more conditions on the calls. */
-export const callsByDay = (and = ''): MergedSource[] => [
-  columnsByDay(
-    'fct_call',
-    'started_date',
-    {
+/** `keys`: columns that the calls are grouped by, beside the project. `and`: more conditions on them. */
+export const callSources = (keys: Readonly<Record<string, string>>, and = ''): MergedSource[] => {
+  const key = ['project_id', ...Object.values(keys)]
+  const from = `fct_call where started_date is not null ${and}`
+  const counted = {
+    key,
+    columns: {
       calls: [kind.count('calls'), 'count(*)'],
       callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
       with_recording: countIf('calls with a recording', 'has_recording'),
@@ -66,10 +59,12 @@ export const callsByDay = (and = ''): MergedSource[] => [
       median_seconds: [medianLength[0], 'null'],
       longest_seconds: [orNull.duration('length of the longest'), 'max(seconds)'],
     },
-    and,
-  ),
-  percentilesByDay('fct_call', 'started_date', 'seconds', { median_seconds: medianLength }, and),
-]
+    from: `${from} group by ${key.join(', ')}`,
+  } as const
+  const groups = { project_id: 'project_id', ...keys }
+  const columns = { median_seconds: medianLength }
+  return [counted, percentileSource({ groups, value: 'seconds', from: `${from} and seconds is not null`, columns })]
+}
 
 export const callViews = {
   fct_call: queryView({
@@ -104,6 +99,6 @@ export const callViews = {
     note: 'Calls by the day on which they started.',
     caveat: 'Lengths are known only where the calls show them: compare with_length with calls.',
     key: { project_id: projectId, date: kind.date('the day on which the calls started') },
-    sources: callsByDay(),
+    sources: callSources({ date: 'started_date' }),
   }),
 } satisfies Record<string, AnalyticsView>

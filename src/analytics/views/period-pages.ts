@@ -4,7 +4,7 @@
  */
 import { agentSources, agentViews } from './agents.ts'
 import { columnList, mergeByKey } from './by-windows.ts'
-import { callsByDay, callViews } from './calls.ts'
+import { callSources, callViews } from './calls.ts'
 import { aiColumns, conversationViews } from './conversations.ts'
 import { dayViews } from './days.ts'
 import { eventsByHour, hourViews } from './hours.ts'
@@ -30,8 +30,10 @@ const agentRows = (within: Within, keys: { written: Record<string, string>; answ
     }),
   )
 
-const callRows = (within: Within) =>
-  mergeByKey(['project_id', 'date'], callsByDay(`and ${where(within, '', 'started_date', 'agent')}`))
+const callRows = (within: Within, keys: Record<string, string>) => {
+  const sources = callSources(keys, `and ${where(within, '', 'started_date', 'agent')}`)
+  return mergeByKey(['project_id', ...Object.keys(keys)], sources)
+}
 
 /** What had begun and not ended at the end of the last day. */
 const atEnd = ({ project, to }: Within, begins: string, ends: string) =>
@@ -212,18 +214,20 @@ export const periodTables = {
     title: 'Calls',
     view: callViews.report_call_day,
     about:
-      'By the day on which the call started. The service documents no field of a call: lengths and callers are known only where calls show them.',
+      'By the day on which the call started. The service documents no field of a call: lengths, callers, directions and outcomes are known only where calls show them, in its words.',
     ofAgent: 'calls that name the agent',
     empty: 'No call of this period is mirrored.',
     columns: {
-      ...{ date: 'Day', calls: 'Calls', callers: 'Callers', with_recording: 'With a recording' },
+      ...{ direction: 'Direction', outcome: 'Outcome' },
+      ...{ calls: 'Calls', callers: 'Callers', with_recording: 'With a recording' },
       ...{ with_length: 'Of known length', seconds: 'Total length', median_seconds: 'Median length' },
       ...{ longest_seconds: 'Longest' },
     },
-    key: ['date'],
-    sort: '-date',
-    rows: callRows,
-    facts: (within) => `select visitor_id, started_date as date from fct_call
+    key: ['direction', 'outcome'],
+    sort: '-calls',
+    rows: (within) => callRows(within, { direction: 'direction', outcome: 'outcome' }),
+    total: (within) => callRows(within, {}),
+    facts: (within) => `select visitor_id, started_date as date, direction, outcome from fct_call
       where ${where(within, '', 'started_date', 'agent')}`,
     counted: { calls: null },
     id: 'visitor_id',

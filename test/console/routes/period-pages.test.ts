@@ -31,8 +31,13 @@ async function fill(warehouse: Warehouse, project: ProjectConfig) {
     ])
     await main.commit(readMessages(id, turns.flat()))
   }
-  const calling = { visitorId: 'v1', agent: { id: 'a7', name: 'Robin' } }
-  await main.commit(commit('calls', [call('first', { occurred_at: timeAt(60) }, calling)]))
+  const [answered, missed] = [
+    { outcome: 'completed', durationSeconds: 9 },
+    { outcome: 'missed', direction: 'inbound' },
+  ]
+  const calling = { visitorId: 'v1', agent: { id: 'a7', name: 'Robin' }, ...answered }
+  const at = { occurred_at: timeAt(60) }
+  await main.commit(commit('calls', [call('k1', at, calling), call('k2', at, missed), call('k3', at, missed)]))
   await createProjectFacts(warehouse.projectDb('main'), project).refresh()
 }
 
@@ -69,6 +74,11 @@ test('titles sort, and the period and the agent go with every link to a page abo
     const { status, text: list } = await get(to.slice('/console/p/main/'.length))
     expect([status, list.includes('1 conversation<'), list.includes('/conversations/c2')]).toEqual([200, true, true])
   }
+})
+
+test('the page of calls says how many were missed', async () => {
+  const { text } = await get(`calls?${january}&format=csv`)
+  expect(text.split('\r\n').slice(1)).toEqual(['inbound,missed,2,0,0,0,0,,', ',completed,1,1,0,1,9,9,9', ''])
 })
 
 test('the page of calls has the agents whom calls name, and their calls lead to the conversations of the callers', async () => {
