@@ -3,10 +3,14 @@
  */
 
 export { draftRole } from './core/permissions.ts'
+export { listWritebacksTo } from './pages/conversations.ts'
 export { type ConsoleProject, unconfiguredProject } from './project.ts'
 export { openConsoleReads } from './reads.ts'
-export { createConsoleLink, createWorkerLink } from './sign-in-links.ts'
+export { hideMessages } from './screen.ts'
+export { createConsoleLink, createWorkerLink, workerAddress } from './sign-in-links.ts'
+export { readConversation, readVisitor, readWaiting } from './sql/conversations.ts'
 export { replySheet } from './sql/reply-sheet.ts'
+export { search } from './sql/search.ts'
 
 /** Loaded when the first page is asked for: a worker that shows none needs none of it. */
 export const loadRoutes = () => import('./routes/routes.ts')

@@ -19,10 +19,13 @@ export async function createConsoleLink(
   return `${address}/console/sign-in?code=${code}`
 }
 
+export function workerAddress({ host, port }: NonNullable<Config['http']>): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 /** To the console of a worker. `answers`: whether one answers at `address`, asked from this machine. */
 export async function createWorkerLink(config: Config, http: NonNullable<Config['http']>, now: EpochMs) {
-  const host = http.host.includes(':') ? `[${http.host}]` : http.host
-  const address = `http://${host}:${http.port}`
+  const address = workerAddress(http)
   const link = await withWarehouse(config, ({ db }) => createConsoleLink(createAuditLog(db), address, now))
   return { link, address, answers: await isWorkerAt(address) }
 }

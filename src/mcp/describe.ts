@@ -54,7 +54,7 @@ export const describeTool = defineTool({
         database: warehouse.kind,
         projectId: project.projectId,
         timeZone: project.timeZone,
-        rules: [...readingRules],
+        rules: readingRules,
       },
       objects:
         names.length === 0
@@ -69,7 +69,7 @@ export function toFreshness({ streams, gaps }: Pick<StatusReport, 'streams' | 'g
   const shown = streams.map(({ stream, rows, syncedAt, newest, failed, skipped }) => ({
     ...{ stream, rows, syncedAt, newest, failed, skipped },
   }))
-  return { streams: shown, gaps: [...gaps] }
+  return { streams: shown, gaps }
 }
 
 type Described = z.infer<typeof object> & { readonly columns: z.infer<typeof column>[] }

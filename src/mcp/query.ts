@@ -17,8 +17,5 @@ export const queryTool = defineTool({
   }),
   // A statement could read the words of messages, and names.
   isOffered: ({ hidesMessages }) => !hidesMessages,
-  run: async ({ sql }, { session }) => {
-    const { columns, rows, cut } = await session.query.run(sql)
-    return { columns: [...columns], rows: rows.map((row) => [...row]), cut }
-  },
+  run: ({ sql }, { session }) => session.query.run(sql),
 })

@@ -14,12 +14,15 @@ import type { EpochMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { createAuditLog } from '../warehouse/audit-log.ts'
 import { openBoundedQuery, usualLimits } from '../warehouse/bounded-query.ts'
+import { findTool, readTool } from './conversations.ts'
 import { describeTool } from './describe.ts'
+import { proposeTool } from './propose.ts'
 import { queryTool } from './query.ts'
+import { reportTool, statusTool } from './report.ts'
 import type { Session } from './session.ts'
 import { type Tool, toResult } from './tool.ts'
 
-const tools: readonly Tool[] = [describeTool, queryTool]
+const tools: readonly Tool[] = [describeTool, queryTool, reportTool, statusTool, findTool, readTool, proposeTool]
 
 /** Says nothing that a visitor wrote. */
 const instructions = `A mirror of a customer-messaging project, for reading. Ask \`describe\` first: it says what each number means, how fresh
@@ -113,7 +116,14 @@ async function openSession(options: ServeOptions, setting: string): Promise<Sess
   const known = configured?.config.console.people.find(({ name }) => name.toLowerCase() === person.toLowerCase())
   const mayDraft = configured?.config.readOnly === false && (known === undefined || hasRole(known.role, draftRole))
   return {
-    ...{ project, warehouse, db: warehouse.projectDb(project.projectId), person, now },
+    ...{
+      address: { databaseUrl, databaseSetting: setting },
+      project,
+      warehouse,
+      db: warehouse.projectDb(project.projectId),
+      person,
+      now,
+    },
     query: await openBoundedQuery(configured?.config.analystDatabaseUrl ?? databaseUrl, setting, usualLimits),
     hidesMessages: known?.hidesMessages === true,
     drafts: mayDraft ? configured : null,

@@ -1,5 +1,5 @@
 /** What the tools of one session work with: one project, one person who started it. */
-import type { Warehouse } from '../app/open.ts'
+import type { DatabaseAddress, Warehouse } from '../app/open.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ConsoleProject } from '../console/console.ts'
 import type { EpochMs } from '../values/time.ts'
@@ -8,6 +8,8 @@ import type { ProjectDb } from '../warehouse/project-db.ts'
 
 export type Session = {
   readonly project: ConsoleProject
+  /** Where the warehouse is. */
+  readonly address: DatabaseAddress
   /** For reading. */
   readonly warehouse: Warehouse
   readonly db: ProjectDb

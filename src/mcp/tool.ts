@@ -16,25 +16,20 @@ export type Tool = {
   readonly run: (input: unknown, call: Call) => Promise<object>
 }
 
-type ToolSpec<Input extends z.ZodObject, Output extends z.ZodObject> = {
-  readonly [Name in 'name' | 'title' | 'description']: string
-} & {
-  readonly input: Input
-  readonly output: Output
-  readonly isProposing?: boolean
-  /** Always without it. */
-  readonly isOffered?: Tool['isOffered']
-  readonly run: (input: z.infer<Input>, call: Call) => Promise<z.infer<Output>>
-}
+type ToolSpec<Input extends z.ZodObject> = Pick<Tool, 'name' | 'title' | 'description' | 'output'> &
+  Partial<Pick<Tool, 'isProposing' | 'isOffered'>> & {
+    readonly input: Input
+    readonly run: (input: z.infer<Input>, call: Call) => Promise<object>
+  }
 
-export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>({
-  isProposing = false,
-  isOffered = () => true,
-  run,
-  ...spec
-}: ToolSpec<Input, Output>): Tool {
-  // The server has parsed the input by its schema.
-  return { ...spec, isProposing, isOffered, run: (input, call) => run(input as z.infer<Input>, call) }
+/** The server parses the input by its schema, and checks the answer by its own. */
+export function defineTool<Input extends z.ZodObject>({ run, ...spec }: ToolSpec<Input>): Tool {
+  return {
+    isProposing: false,
+    isOffered: () => true,
+    ...spec,
+    run: (input, call) => run(input as z.infer<Input>, call),
+  }
 }
 
 /** The answer as data and, for clients that know none, as text. Whoever wrote its texts, what nobody can see is shown in them. */

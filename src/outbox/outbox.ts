@@ -18,14 +18,15 @@ export {
   type RevertReport,
   type SendEstimate,
 } from './core/batches.ts'
-export type {
-  BatchDecisionReport,
-  DecisionReport,
-  DecisionTerms,
-  OutboxFilter,
-  SelectionDigest,
-  SelectionMismatch,
-  SendingFacts,
+export {
+  type BatchDecisionReport,
+  type DecisionReport,
+  type DecisionTerms,
+  isQueuedBy,
+  type OutboxFilter,
+  type SelectionDigest,
+  type SelectionMismatch,
+  type SendingFacts,
 } from './core/decision-terms.ts'
 export {
   type BatchDecision,

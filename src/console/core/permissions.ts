@@ -1,6 +1,7 @@
 /** Which decisions the person who looks at a page may make, about a batch or a write-back as it is now. Pure. */
 
 import { hasRole, type Role, type Viewer } from '../../config/people.ts'
+import { isQueuedBy } from '../../outbox/core/decision-terms.ts'
 import { changedStatuses, decisionNames, decisions } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
 import type { BatchReport, DecisionName, NamedEntry, SendingFacts, WritebackStatus } from '../../outbox/outbox.ts'
@@ -20,7 +21,7 @@ export function missingRole(
 ): Role | null {
   const { roleForOwn, roleForStatuses, ...record } = decisions[decision]
   const changed = changedStatuses(decision, isByIds).filter((status) => statuses.includes(status))
-  const isOwn = createdBy === name && changed.every((status) => status === roleForOwn?.status)
+  const isOwn = isQueuedBy(createdBy, name) && changed.every((status) => status === roleForOwn?.status)
   const isRestricted = changed.some((status) => roleForStatuses?.statuses.includes(status))
   const needed = (isOwn ? roleForOwn?.role : isRestricted ? roleForStatuses?.role : undefined) ?? record.role
   return hasRole(role, needed) ? null : needed
@@ -105,5 +106,5 @@ function isWithheld(
   subject: DecisionSubject,
 ): boolean {
   if (viewer === null || !canDecide || missingRole(viewer, name, subject) !== null) return true
-  return name === 'approve' && !approveOwn && subject.createdBy === viewer.name
+  return name === 'approve' && !approveOwn && isQueuedBy(subject.createdBy, viewer.name)
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
-import { importWritebacks } from '../../app/import.ts'
+import { asDrafts, importWritebacks } from '../../app/import.ts'
 import type { Config } from '../../config/config.ts'
 import type { Viewer } from '../../config/people.ts'
 import type { MistakeKind } from '../../imports/imports.ts'
@@ -22,7 +22,6 @@ import { type Draft, type DraftProblem, draftKinds, draftsTitle, whyNoDraft } fr
 import type { ConsoleProject } from '../project.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import { todayOf } from '../text.ts'
-import { asDrafts } from './import.ts'
 import { type Site, valuesOf } from './site.ts'
 
 /** `key`: of the form, and the ref of what it queues, so that a form that is sent twice queues it once. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { importWritebacks } from '../../app/import.ts'
+import { asDrafts, importWritebacks } from '../../app/import.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import type { ImportOptions } from '../../imports/imports.ts'
 import { readHead, withImportFile } from '../../imports/open-file.ts'
@@ -109,12 +109,6 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
 function nothingWritten(rows: number): string {
   if (rows === 0) return 'the file has no rows'
   return `no row has a reply or a flag; ${pluralize(rows, 'row')} ${rows === 1 ? 'is' : 'are'} empty`
-}
-
-/** Nothing is sent before it is approved, and nobody watches. */
-export const asDrafts = {
-  ...{ draft: true, expiresAt: null, onReviews: null },
-  ...{ onReview: async () => {}, onProgress: () => {}, notify: () => {} },
 }
 
 /** An error that is no problem of the file is thrown. */

@@ -1,0 +1,122 @@
+/** `propose_writebacks`: rows of an import, stored as drafts that a person approves or not. */
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { asDrafts, importWritebacks } from '../app/import.ts'
+import { reviewQueuedBatch } from '../app/review.ts'
+import { hideMessages } from '../console/screen.ts'
+import { workerAddress } from '../console/sign-in-links.ts'
+import { operations, operationTypes } from '../outbox/core/operations.ts'
+import { describeEffect, describeGroup, describeOrder, outcomeLabels } from '../outbox/core/review-labels.ts'
+import { commonFields, mistakeText } from '../outbox/core/writeback-request.ts'
+import type { CheckedReview, OnReviews } from '../outbox/outbox.ts'
+import { path } from '../values/address.ts'
+import { toCanonicalJson } from '../values/canonical-json.ts'
+import { formatCount } from '../values/format.ts'
+import { projectCommandHint } from '../values/user-error.ts'
+import type { Session } from './session.ts'
+import { defineTool } from './tool.ts'
+
+const rowHelp = operations.map((operation) => {
+  const { target, fields, summary } = operationTypes[operation]
+  return `operation "${operation}" (${summary}): ${[`${target}_id`, ...Object.keys(fields)].join(', ')}`
+})
+const commonHelp = Object.entries(commonFields).map(([name, { help }]) => `${name} (${help})`)
+
+export const proposeTool = defineTool({
+  name: 'propose_writebacks',
+  title: 'Propose write-backs',
+  description:
+    'Stores rows as one batch of drafts, or none if a row has a mistake, and answers with what each would do. Nothing is sent: a person looks at the batch at `approve`, and decides. The same rows are never queued twice.',
+  input: z.object({
+    rows: z
+      .array(z.record(z.string(), z.unknown()))
+      .min(1)
+      .max(1000)
+      .describe(`${rowHelp.join('; ')}; optional in each: ${commonHelp.join(', ')}`),
+    reason: z.string().trim().min(1).max(1000).describe('Why, for the person who decides'),
+    title: z.string().trim().min(1).max(200).optional(),
+    allowDuplicates: z.boolean().default(false).describe('Let the same words to the same conversation through again'),
+  }),
+  output: z.object({
+    outcome: z.enum(['drafted', 'proposed before', 'mistaken']),
+    batch: z.string().nullable(),
+    approve: z.looseObject({ command: z.string() }).nullable().describe('Where a person sees and decides it'),
+    queued: z.number(),
+    known: z.number().describe('Rows whose refs were queued before'),
+    groups: z.array(z.string()).describe('What the rows that wait would do'),
+    rows: z.array(z.looseObject({ row: z.number(), outcome: z.string(), effect: z.string().nullable() })),
+    mistakes: z.array(z.object({ row: z.number(), why: z.array(z.string()) })),
+    notices: z.array(z.string()),
+  }),
+  isProposing: true,
+  isOffered: ({ drafts }) => drafts !== null,
+  run: async ({ rows, reason: note, title = null, allowDuplicates }, { session, author: createdBy }) => {
+    const { drafts } = session
+    if (drafts === null) throw new Error('nothing can be proposed here')
+    const { config, project } = drafts
+    // Whatever the order of the members, the same rows are the same bytes, which are imported once.
+    const lines = rows.map((row) => `${toCanonicalJson(JSON.stringify(row))}\n`)
+    const source = {
+      source: Readable.from([Buffer.from(lines.join(''))]),
+      name: 'proposal',
+      parse: { format: 'jsonl' },
+    } as const
+    const report = await importWritebacks(config, project, source, {
+      ...{ ...asDrafts, now: session.now(), mistakesPath: null, allowDuplicates, createdBy, title, note },
+      audit: (count, known, batch) => ({
+        ...{ project: project.projectId, person: createdBy, role: 'assistant', action: 'imported_drafts', count },
+        ...{ subject: count === 0 ? null : batch, detail: known === 0 ? null : `${known} rows were queued before` },
+      }),
+    })
+    const isMistaken = report.outcome === 'mistaken'
+    const { batch, queued, known, notices } = {
+      batch: null,
+      queued: 0,
+      known: 0,
+      notices: [],
+      ...(isMistaken ? {} : report),
+    }
+    const review = batch === null ? { groups: [], rows: [] } : await reviewOf({ ...session, drafts }, batch)
+    return {
+      outcome: isMistaken ? 'mistaken' : report.outcome === 'imported before' ? 'proposed before' : 'drafted',
+      ...{ batch, queued, known, ...review, notices: notices.map(mistakeText) },
+      approve: batch === null ? null : placeOf(drafts, batch),
+      mistakes: isMistaken ? report.mistakes.map(({ row, why }) => ({ row, why: [...why] })) : [],
+    }
+  },
+})
+
+type Drafts = NonNullable<Session['drafts']>
+
+/** Of rows that have not left. */
+async function reviewOf({ drafts, hidesMessages, now }: Session & { readonly drafts: Drafts }, batch: string) {
+  const rows: ReturnType<typeof toRow>[] = []
+  const onReviews: OnReviews = async (reviews) => void rows.push(...reviews.map(toRow))
+  const { review } = await reviewQueuedBatch(drafts.config, drafts.project, batch, {
+    now: now(),
+    onReviews,
+    check: null,
+  })
+  const groups = review.groups.map((group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`)
+  return { groups, rows: hidesMessages ? hideMessages(rows) : rows }
+}
+
+function toRow(review: CheckedReview) {
+  const { position: row, outcome, action, target, visitorName, lastWords } = review
+  const effect = `${describeEffect(review)}${describeOrder(review)}`
+  return {
+    row,
+    outcome: outcomeLabels[outcome],
+    action,
+    target,
+    visitorName,
+    lastWords: lastWords?.text ?? null,
+    effect,
+  }
+}
+
+/** `page` null: HTTP is off. */
+function placeOf({ config: { http, projects }, project: { name } }: Drafts, batch: string) {
+  const page = http === null ? null : workerAddress(http) + path`/console/p/${name}/batches/${batch}`
+  return { page, command: projectCommandHint(projects, name)(`writeback batches show ${batch}`) }
+}

@@ -1,0 +1,170 @@
+/** Statements that anybody may have written: they read, in time and in size, or do not run — in both databases. */
+import { createHash, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { grantToAnalyst } from '../../src/analytics/sql/grant.ts'
+import { openMirror } from '../../src/app/mirror.ts'
+import type { Warehouse } from '../../src/app/open.ts'
+import { UserError } from '../../src/values/user-error.ts'
+import type { BoundedQuery } from '../../src/warehouse/bounded-answer.ts'
+import { openBoundedQuery, usualLimits } from '../../src/warehouse/bounded-query.ts'
+import { endless, enormous, hostileStatements } from '../mcp/hostile-statements.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
+import { sampled } from '../support/sampled.ts'
+import { commit, conversation, message } from './row-fixtures.ts'
+
+const limits = { ...usualLimits, ms: 700 }
+const setting = 'DESKMIRROR_ANALYST_DATABASE_URL'
+
+for (const db of databases) {
+  describe(`a statement of an assistant — ${db.name}`, () => {
+    let [database, warehouse, query, role] = [] as unknown as [DatabaseInstance, Warehouse, BoundedQuery, string]
+    beforeAll(async () => {
+      database = await db.make()
+      warehouse = await database.open()
+      const mirror = openMirror(warehouse, 'p')
+      await mirror.commit(commit('conversations', [conversation('c1')]))
+      await mirror.commit(
+        commit(
+          'messages',
+          Array.from({ length: 100 }, (_, n) => message('c1', n + 1, { content: `hidden\u200b${n}` })),
+        ),
+      )
+      if (db.name === 'sqlite') await warehouse.close()
+      else {
+        role = `analyst_${randomUUID().slice(0, 8)}`
+        await warehouse.query(`create role ${role} login password 'secret'`)
+        await grantToAnalyst(warehouse.db, warehouse.kind, role)
+      }
+      query = await openBoundedQuery(addressOf(role), setting, limits)
+    })
+    afterAll(async () => {
+      await query.close()
+      if (role !== undefined) {
+        await warehouse.query(`drop owned by ${role}`)
+        await warehouse.query(`drop role ${role}`)
+      }
+      await database.drop()
+    })
+
+    const addressOf = (user: string | undefined) => {
+      if (user === undefined) return database.url
+      const address = new URL(database.url)
+      address.username = user
+      address.password = 'secret'
+      return address.href
+    }
+
+    /** Its rows, and what the database has beside them. */
+    const digest = async () => {
+      const hash = createHash('sha256')
+      if (db.name === 'sqlite') return hash.update(readFileSync(database.url.slice('sqlite:'.length))).digest('hex')
+      const tables = await warehouse.query(
+        `select quote_ident(relname) as name from pg_class where relkind = 'r' and relnamespace = 'warehouse'::regnamespace order by 1`,
+      )
+      for (const { name } of tables as { name: string }[])
+        hash.update(
+          JSON.stringify(
+            await warehouse.query(`select count(*), md5(string_agg(t::text, ',' order by t::text)) from ${name} t`),
+          ),
+        )
+      hash.update(
+        JSON.stringify(
+          await warehouse.query(
+            `select count(*) as n, (select count(*) from pg_roles) as r, (select count(*) from pg_proc) as f, (select count(*) from pg_largeobject_metadata) as l, (select count(*) from pg_settings where source = 'session') as s from pg_class`,
+          ),
+        ),
+      )
+      return hash.digest('hex')
+    }
+
+    const ask = async (statement: string) => {
+      const startedAt = performance.now()
+      const answer = await query.run(statement).catch((error: unknown) => error)
+      return { answer, tookMs: performance.now() - startedAt }
+    }
+
+    test('may read, and shows what nobody can see', async () => {
+      expect(await query.run(`select 1 as one, 'a\u200bb\nc' as text, null as empty -- ;`)).toEqual({
+        columns: ['one', 'text', 'empty'],
+        rows: [[1, 'a[U+200B]b\nc', null]],
+        cut: null,
+      })
+      expect(
+        (await query.run('with x as (select count(*) as n from fct_conversation) select n from x;')).rows,
+      ).toHaveLength(1)
+    })
+
+    test('has at most so many rows and bytes, and says so', async () => {
+      const rows = 'with recursive r(x) as (select 1 union all select x + 1 from r where x < 9000) select'
+      expect(await query.run(`${rows} x from r`)).toMatchObject({ cut: expect.stringContaining('the first 500') })
+      const wide = await query.run(`${rows} x, '${'y'.repeat(3000)}' from r`)
+      expect(wide.cut).toContain('fill 200 kB')
+      expect(JSON.stringify(wide.rows).length).toBeLessThan(201_000)
+      expect(wide.rows.length).toBeGreaterThan(60)
+    })
+
+    test('that writes, attaches, loads or locks is refused, whatever it looks like, and changes nothing', async () => {
+      const before = await digest()
+      const all = hostileStatements(db.name)
+      expect(all).toHaveLength(500)
+      const asked = sampled(all, (_, index) => db.name === 'sqlite' || index % 5 === 0)
+      const odd: unknown[] = []
+      let refused = 0
+      for (const statement of asked) {
+        const { answer, tookMs } = await ask(statement)
+        if (answer instanceof UserError) refused += 1
+        else if (answer instanceof Error || JSON.stringify(answer).length > 250_000) odd.push([statement, answer])
+        if (tookMs > 5000) odd.push([statement, tookMs])
+      }
+      expect(odd).toEqual([])
+      expect(refused).toBeGreaterThan(asked.length * 0.85)
+      expect(await digest()).toBe(before)
+    })
+
+    test('that never ends is ended, and the next one is answered', async () => {
+      for (const statement of endless[db.name]) {
+        const { answer, tookMs } = await ask(statement)
+        expect([statement, String(answer)]).toEqual([statement, expect.stringMatching(/longer than 0.7 s/)])
+        expect(tookMs).toBeLessThan(5000)
+      }
+      expect(await query.run('select 1')).toMatchObject({ rows: [[1]] })
+    })
+
+    test('that returns a gigabyte is refused, cut or ended', async () => {
+      for (const statement of enormous[db.name]) {
+        const { answer, tookMs } = await ask(statement)
+        expect([statement, answer instanceof UserError || JSON.stringify(answer).length < 250_000]).toEqual([
+          statement,
+          true,
+        ])
+        expect(tookMs).toBeLessThan(5000)
+      }
+    })
+
+    if (db.name === 'postgres')
+      test('runs under no role that may write, not even by another role that it could become', async () => {
+        const [owner, member, writer] = ['o', 'm', 'w'].map((letter) => `${letter}_${randomUUID().slice(0, 8)}`)
+        const run = async (user: string) => (await openBoundedQuery(addressOf(user), setting, limits)).run('select 1')
+        for (const name of [owner, member, writer])
+          await warehouse.query(`create role ${name} login noinherit password 'secret'`)
+        await warehouse.query(`grant usage on schema warehouse to ${owner}, ${member}, ${writer}`)
+        await warehouse.query(`grant create on schema warehouse to ${owner}`)
+        await warehouse.query(`grant update (title) on writeback_batches to ${writer}`)
+        await warehouse.query(`grant ${writer} to ${member}`)
+        try {
+          await expect(run(owner!)).rejects.toThrow(/may create objects/)
+          await expect(run(writer!)).rejects.toThrow(/may write to tables/)
+          await expect(run(member!)).rejects.toThrow(/may write to tables/)
+          await expect(query.run('select content from messages')).rejects.toThrow(/permission denied.*analysts/)
+          const asOwner = await openBoundedQuery(database.url, 'DESKMIRROR_DATABASE_URL', limits)
+          await expect(asOwner.run('select 1')).rejects.toThrow(/superuser/)
+        } finally {
+          for (const name of [owner, member, writer]) {
+            await warehouse.query(`drop owned by ${name}`)
+            await warehouse.query(`drop role ${name}`)
+          }
+        }
+      })
+  })
+}
