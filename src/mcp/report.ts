@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { DateRange } from '../analytics/analytics.ts'
 import { readReport } from '../app/report.ts'
+import { hideMessages } from '../console/screen.ts'
 import { readStatus } from '../maintenance/sql/status.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { freshness, toFreshness } from './describe.ts'
@@ -25,8 +26,10 @@ export const reportTool = defineTool({
     ...{ volume: numbers, backlog: numbers, ai: numbers, waitingNow: z.looseObject({}) },
     uncertainties: z.array(z.looseObject({})).describe('What these numbers cannot know'),
   }),
-  run: async (dates, { session: { address, project, now } }) =>
-    readReport(address, project, dates as Partial<DateRange>, now()),
+  run: async (dates, { session: { address, project, hidesMessages, now } }) => {
+    const report = await readReport(address, project, dates as Partial<DateRange>, now())
+    return hidesMessages ? hideMessages(report) : report
+  },
 })
 
 const batchesRead = 50
