@@ -157,13 +157,12 @@ function callsSection({ calls }: Report): Section {
 function targetsSection({ targets }: Report): Section {
   const { title, empty, columns: titles } = periodTables.targets
   if (targets.length === 0) return section(title, empty)
-  const { sla, met_share: share, ...counted } = titles
+  const { sla, hours: hoursTitle, met_share: share, ...counted } = titles
   return section(title, {
     caption: 'Targets by the day on which the visitors asked',
-    columns: columns([sla], [...Object.values(counted), share, 'Before', 'Change']),
-    rows: targets.map(({ name, targetSeconds, waits, met, missed, open, without, metShare }) => [
-      name,
-      formatValue(targetSeconds, 'seconds'),
+    columns: columns([sla, hoursTitle], [...Object.values(counted), share, 'Before', 'Change']),
+    rows: targets.map(({ name, hours, targetSeconds, waits, met, missed, open, without, metShare }) => [
+      ...[name, hours, formatValue(targetSeconds, 'seconds')],
       ...[waits, met, missed, open, without].map(({ value }) => formatCount(value ?? 0)),
       ...changeCells(metShare, 'share'),
     ]),

@@ -2,7 +2,7 @@
 
 import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { type EpochMs, type LocalDate, type Seconds, toTimestamp } from '../../values/time.ts'
+import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
 import type {
   DayRow,
@@ -12,6 +12,7 @@ import type {
   ResponseTimeRow,
   RollupRow,
   TargetCounts,
+  TargetName,
 } from '../sql/report-data.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
@@ -68,9 +69,7 @@ type Agent = { readonly name: string } & Changes<
   'messages' | 'conversations' | 'answers' | 'medianSeconds' | 'p90Seconds'
 >
 
-type Target = { readonly name: string; readonly targetSeconds: Seconds } & Changes<
-  'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'
->
+type Target = TargetName & Changes<'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'>
 
 /** `weekday`: 1 = Monday … 7. `isWhole`: it is over and read to its end. */
 export type Day = DayRow & { readonly weekday: number; readonly isWhole: boolean }
@@ -120,9 +119,9 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
       project.callsAsOf === null
         ? null
         : compareEach(current.calls, before?.calls ?? null, data.firstCallDate === '' || begins(data.firstCallDate)),
-    targets: current.targets.map(({ name, targetSeconds, ...counts }) => {
+    targets: current.targets.map(({ name, targetSeconds, hours, ...counts }) => {
       const same = before?.targets.find((target) => target.name === name)
-      return { name, targetSeconds, ...compareEach(withShare(counts), same ? withShare(same) : null, isWhole) }
+      return { name, targetSeconds, hours, ...compareEach(withShare(counts), same ? withShare(same) : null, isWhole) }
     }),
     // Every day of the period, also those that the calendar of the warehouse does not reach.
     days: datesOf(period).map((date) => {

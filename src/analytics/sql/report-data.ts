@@ -214,13 +214,19 @@ async function readPeriodData(read: SnapshotReader, project: ProjectId, range: D
       })),
       medianSeconds: calls?.medianSeconds ?? null,
     },
-    targets: await read(sql<{ readonly name: string; readonly targetSeconds: Seconds } & TargetCounts>`
-      select sla as name, max(target_seconds) as "targetSeconds", sum(waits) as waits, sum(met) as met,
+    targets: await read(sql<TargetName & TargetCounts>`
+      select sla as name, max(target_seconds) as "targetSeconds", max(hours) as hours, sum(waits) as waits, sum(met) as met,
         sum(missed) as missed, sum(open) as open, sum(without) as without
       from report_sla_day where project_id = ${project} and date ${dates} group by sla order by sla`),
   }
 }
 
+/** `hours`: whose seconds count. */
+export type TargetName = {
+  readonly name: string
+  readonly targetSeconds: Seconds
+  readonly hours: 'all' | 'business'
+}
 export type TargetCounts = Readonly<Record<'waits' | 'met' | 'missed' | 'open' | 'without', number>>
 
 const valueColumns = { human: 'human', any: 'answer', all: 'seconds', business: 'business_seconds' } as const

@@ -1,7 +1,7 @@
 /** How long answers and handlings took, by day, week and month: median, 90th percentile and mean. */
 import { type AnalyticsView, kind, projectId, type ViewColumn, weighted } from './analytics-view.ts'
 import { percentilesOf } from './by-windows.ts'
-import { completeWaits } from './waits.ts'
+import { completeWaits, hours } from './waits.ts'
 
 /** One kind. `labels`: the values of the columns that name it. The row is `w` in `from`, `dated` and `value`. */
 type DurationKind = {
@@ -74,7 +74,6 @@ function kindsOf(label: string, from: string, dated: string, value: string): Dur
   }))
 }
 
-const hours = kind.text('all = all seconds count; business = only those within business hours')
 const answers: DurationReport = {
   dated: 'in which the visitor asked',
   note: 'Response times of all waits',

@@ -129,7 +129,8 @@ export const periodTables = {
     ofAgent: 'waits that the agent answered, so none is open or ended otherwise',
     empty: 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.',
     columns: {
-      ...{ sla: 'Target', target_seconds: 'Within', waits: 'Waits', met: 'Met', missed: 'Missed', open: 'Open' },
+      ...{ sla: 'Target', hours: 'Hours', target_seconds: 'Within', waits: 'Waits' },
+      ...{ met: 'Met', missed: 'Missed', open: 'Open' },
       ...{ without: 'Ended otherwise', met_share: 'Met, of those answered' },
     },
     key: ['sla'],

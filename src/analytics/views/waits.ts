@@ -10,6 +10,8 @@ export const completeWaits = `fct_wait w
         join fct_conversation c
           on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete`
 
+export const hours = kind.text('all = all seconds count; business = only those within business hours')
+
 /** The outcomes of a judged wait, as conditions on the rows of `judgedWaits`. */
 export const targetOutcomes = {
   met: 'waited <= target_seconds',
@@ -19,6 +21,7 @@ export const targetOutcomes = {
 }
 
 export const targetColumns = {
+  hours: [hours, "max(case when in_business then 'business' else 'all' end)"],
   target_seconds: [kind.duration('the answer should have taken this long at most'), 'max(target_seconds)'],
   waits: [kind.count('waits of complete conversations that the target applies to'), 'count(*)'],
   met: countIf('answered in time', targetOutcomes.met),
@@ -36,7 +39,8 @@ export const targetColumns = {
  * the order of a cross join: it would read all waits once for each target.
  */
 export const judgedWaits = (and = '') => `(
-      select w.project_id, w.conversation_id, w.started_date as date, t.name, t.target_seconds, w.ended_by,
+      select w.project_id, w.conversation_id, w.started_date as date, t.name, t.target_seconds, t.in_business,
+        w.ended_by,
         case
           when t.clock = 'any' and t.in_business then w.answer_business_seconds
           when t.clock = 'any' then w.answer_seconds

@@ -110,7 +110,7 @@ test('Markdown shows the numbers in tables', () => {
   const page = renderMarkdown(reportPage([buildReport('shop', reportData(), now)]))
   expect(page).toMatch(/^# shop: 2026-11-09 to 2026-11-15/)
   expect(page).toMatch(/\| Conversations started +\| +8 \| +8 \| +unchanged \|/)
-  expect(page).toMatch(/\| first answer +\| +15 min \| +8 \| +6 \| +2 \| +0 \| +0 \| +75 % \|/)
+  expect(page).toMatch(/\| first answer +\| business +\| +15 min \| +8 \| +6 \| +2 \| +0 \| +0 \| +75 % \|/)
 })
 
 test('times are those of the project, as on the other pages, and the first median is that of the overview', () => {

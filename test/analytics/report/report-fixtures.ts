@@ -15,7 +15,9 @@ export function periodData(over: Partial<PeriodData> = {}): PeriodData {
     backlog: { opened: 8, reopenings: 1, handlings: 7, openAtEnd: 5, waitingAtEnd: 2 },
     agents: [{ name: 'Ann', messages: 9, conversations: 4, answers: 5, medianSeconds: 80, p90Seconds: 500 }],
     calls: { calls: 4, callers: 3, withRecording: 1, withLength: 3, seconds: 600, medianSeconds: 180 },
-    targets: [{ name: 'first answer', targetSeconds: 900, waits: 8, met: 6, missed: 2, open: 0, without: 0 }],
+    targets: [
+      { name: 'first answer', targetSeconds: 900, hours: 'business', waits: 8, met: 6, missed: 2, open: 0, without: 0 },
+    ],
     ...over,
   }
 }

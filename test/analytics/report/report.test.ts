@@ -169,7 +169,7 @@ const uncertain: readonly (readonly [string, Partial<ReportData>, readonly strin
     {
       project: { ...project, callsAsOf: null },
       current: periodData({
-        targets: [{ name: 't', targetSeconds: 9, waits: 2, met: 1, missed: 0, open: 1, without: 0 }],
+        targets: [{ name: 't', targetSeconds: 9, hours: 'business', waits: 2, met: 1, missed: 0, open: 1, without: 0 }],
       }),
     },
     ['targets undecided'],

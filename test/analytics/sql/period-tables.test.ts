@@ -34,7 +34,7 @@ for (const db of databases) {
     expect(ofAgents.total).toMatchObject({ messages: sum(agents, 'messages'), answers: sum(agents, 'answers') })
     const ofTargets = await read('targets')
     expect(ofTargets.rows).toMatchObject(
-      targets.map(({ name, targetSeconds, ...counts }) => ({ sla: name, target_seconds: targetSeconds, ...counts })),
+      targets.map(({ name, targetSeconds, ...others }) => ({ sla: name, target_seconds: targetSeconds, ...others })),
     )
     for (const outcome of ['met', 'missed', 'open', 'without'] as const)
       expect([outcome, sum(ofTargets.days, outcome)]).toEqual([outcome, sum(targets, outcome)])

@@ -126,6 +126,7 @@ export function slaDays(facts: ModelFacts, targets: readonly ModelTarget[]): Mod
       return {
         date,
         sla: target.name,
+        hours: target.hours,
         waits: ofDay.length,
         met,
         missed,
