@@ -19,7 +19,6 @@ import type {
 import { listBatches as batchesOf, readBatch as batchOf, toBatchProgress } from '../outbox/read-reports.ts'
 import { revertBatch } from '../outbox/revert.ts'
 import { evaluateCircuits } from '../outbox/send/circuit-breaker.ts'
-import { createSends } from '../outbox/sql/sending.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -101,24 +100,6 @@ export async function readSendingFacts(outbox: Outbox, { db, kind }: Warehouse) 
   const stop = await outbox.readSendingStop()
   const open = [...(all === null ? [] : [all]), ...batches.values()]
   return { isStopped: stop !== null, isCircuitOpen: open.length > 0, stop, why: open[0]?.why ?? null }
-}
-
-/** Lets a project send again whose warehouse went back in time. Throws UserError if its sending is not held. */
-export function resumeRestored(
-  config: Config,
-  project: ProjectConfig,
-  { by, queued }: { readonly by: string; readonly queued: 'draft' | 'send' },
-): Promise<{ readonly project: ProjectName; readonly drafts: number }> {
-  return withOutbox(config, project, async (_, warehouse) => {
-    const resumed = await createSends(warehouse.projectDb(project.projectId)).resume(by, queued)
-    if (resumed !== null) return { project: project.name, ...resumed }
-    throw new UserError({
-      what: 'nothing was changed',
-      why: `the sending of ${project.name} is not held`,
-      next: '`deskmirror status` shows its state; a restored backup is noticed when the next write-back is to be sent',
-      exitCode: 2,
-    })
-  })
 }
 
 /** Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or was taken back before. */

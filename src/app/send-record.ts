@@ -3,7 +3,7 @@
  * in Redis if the queue is there, and in a file. Then nothing is sent until a person has said how to go on.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { Outbox } from '../outbox/outbox.ts'
@@ -12,6 +12,7 @@ import { errorText } from '../values/system-error-text.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
+import { giveToOwnerOf } from '../warehouse/sqlite-file.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 
@@ -26,8 +27,9 @@ export function openSendRecord(
   const location = parseDatabaseUrl(config.databaseUrl)
   // Next to the SQLite file, else in the working folder.
   const isBeside = location.kind === 'sqlite'
-  const path = location.kind === 'sqlite' ? `${location.path}-sends` : 'deskmirror-sends'
-  const file = path.startsWith(':') ? null : numbersInFile(path)
+  const [path, beside] =
+    location.kind === 'sqlite' ? [`${location.path}-sends`, location.path] : ['deskmirror-sends', '.']
+  const file = path.startsWith(':') ? null : numbersInFile(path, beside)
   const places = [file, budgets.numbers].filter((place) => place !== null)
   /** Whether any warehouse of the project has sent. */
   const anyKey = `any:${project.projectId}`
@@ -128,7 +130,8 @@ type Sends = Awaited<ReturnType<ReturnType<typeof createSends>['read']>>
 type NumbersFile = ReturnType<typeof numbersInFile>
 
 /** Numbers that only grow. An unknown one is 0. */
-function numbersInFile(path: string) {
+/** `beside`: a file or folder whose owner it gets. */
+function numbersInFile(path: string, beside: string) {
   const readAll = (): Record<string, number> => {
     try {
       return JSON.parse(readFileSync(path, 'utf8'))
@@ -154,8 +157,14 @@ function numbersInFile(path: string) {
       const numbers = [...Object.entries(others).slice(1 - maxNumbers), [key, Math.max(before, to)]]
       // In containers that share a folder, several processes have the same number.
       const written = `${path}.${randomUUID()}`
-      writeFileSync(written, JSON.stringify(Object.fromEntries(numbers)), { mode: 0o600, flush: true })
-      renameSync(written, path)
+      try {
+        writeFileSync(written, JSON.stringify(Object.fromEntries(numbers)), { mode: 0o600, flush: true })
+        giveToOwnerOf(beside, written)
+        renameSync(written, path)
+      } finally {
+        // Of a full disk it would stay.
+        rmSync(written, { force: true })
+      }
     },
   }
 }

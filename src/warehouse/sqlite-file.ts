@@ -1,5 +1,5 @@
 /** The file of a SQLite database: who may read it, and whether it is still the one that was opened. */
-import { closeSync, openSync, statSync } from 'node:fs'
+import { chownSync, closeSync, openSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { parseDatabaseUrl } from './location.ts'
 
@@ -14,12 +14,27 @@ export function createPrivateFile(path: string): void {
 }
 
 /**
- * Locks a file, which is created, until the returned function is called or the process ends. Null: another process has locked it.
- * SQLite provides the lock of the operating system: it needs no process ids, so it works between containers that share a folder.
+ * What root creates beside a file belongs to the file's owner, as SQLite has it for its journal files: otherwise the service
+ * could no longer use it after a person has run a command as root.
  */
-export function lockFile(path: string): (() => void) | null {
+export function giveToOwnerOf(file: string, path: string): void {
+  if (process.getuid?.() !== 0) return
+  try {
+    const { uid, gid } = statSync(file)
+    chownSync(path, uid, gid)
+  } catch {
+    // There is no such file, or a container takes the right from root.
+  }
+}
+
+/**
+ * Locks a file, which is created for the one `beside` it, until the returned function is called or the process ends. Null: another
+ * process has locked it. SQLite provides the lock of the operating system: it needs no process ids, so it works between containers that share a folder.
+ */
+export function lockFile(path: string, beside: string): (() => void) | null {
   if (isInMemory(path)) return () => {}
   createPrivateFile(path)
+  giveToOwnerOf(beside, path)
   const file = new Database(path, { timeout: 0 })
   try {
     // Nothing is ever written, so no journal is needed.

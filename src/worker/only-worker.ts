@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { UserError } from '../values/user-error.ts'
+import { explainOpenError } from '../warehouse/explain-error.ts'
 import { type DatabaseLocation, locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
 import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import { lockFile } from '../warehouse/sqlite-file.ts'
@@ -25,7 +26,13 @@ export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse
   const location = parseDatabaseUrl(databaseUrl)
   mentionOldQueue(location, options.log)
   if (location.kind === 'postgres') return acquireRow(location, warehouse, options)
-  const release = lockFile(`${location.path}-worker`)
+  const lock = { ...location, path: `${location.path}-worker` }
+  let release: ReturnType<typeof lockFile>
+  try {
+    release = lockFile(lock.path, location.path)
+  } catch (error) {
+    throw explainOpenError(lock, error)
+  }
   if (release !== null) return async () => release()
   const [oldest] = await listLiveWorkers(warehouse.db, Date.now())
   throw alreadyRuns(location, oldest?.holder ?? 'another process')

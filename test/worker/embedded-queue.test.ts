@@ -1,5 +1,5 @@
 /** A worker whose queue is in its process: alone on its warehouse, and it finds there what the queue has forgotten. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
@@ -23,6 +23,22 @@ async function startTest(make: () => Promise<DatabaseInstance>) {
   const stores = { ...location, databaseUrl: location.url!, queueUrl: 'embedded' }
   return { stores, sandbox, warehouse: await location.open() }
 }
+
+test('what root starts beside a SQLite file belongs to its owner, and a lock that cannot be opened is no bug', async () => {
+  const { stores, sandbox } = await startTest(databases[0]!.make)
+  const path = stores.databaseUrl.slice('sqlite:'.length)
+  const config = workerConfig(stores, [projectConfigOf(sandbox, { schedules: noSchedules })])
+  const owner = process.getuid?.() === 0 ? 65_534 : process.getuid!()
+  chownSync(path, owner, -1)
+  await (await startWorkerInProcess(config)).stop()
+  expect(statSync(`${path}-worker`).uid).toBe(owner)
+  rmSync(`${path}-worker`)
+  mkdirSync(`${path}-worker`)
+  await expect(startWorkerInProcess(config)).rejects.toMatchObject({
+    what: expect.stringContaining('-worker'),
+    exitCode: 2,
+  })
+})
 
 describe.for(databases)('on a warehouse in: $name', ({ make, name }) => {
   test('it runs alone: a second one is refused with the reason, and may follow at once when the first was killed', async () => {
