@@ -1,6 +1,6 @@
 /** The blocks that pages are made of, beside charts. */
 import { type Cell, table as documentTable } from '../document/table.ts'
-import { path, withQuery } from '../values/address.ts'
+import { path } from '../values/address.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
 
@@ -79,15 +79,6 @@ export function choices(name: string, list: readonly Choice[]): Html {
     ({ label, to, isChosen }) =>
       html`<li><a href="${to}" ${attribute('aria-current', isChosen ? 'true' : null)}>${label}</a></li>`,
   )}</ul>`
-}
-
-/** How far back a page looks: the first of these spans unless the address names another one, and links to all. */
-export function spanChoices<Spans extends object>(spans: Spans, asked: string | null, address: string) {
-  const names = Object.keys(spans) as (keyof Spans & string)[]
-  const over = names.find((name) => name === asked) ?? names[0]
-  if (over === undefined) throw new Error('there are no spans')
-  const links = names.map((label) => ({ label, to: withQuery(address, { over: label }), isChosen: label === over }))
-  return { over, links: choices('The last', links) }
 }
 
 /** To the rows that follow; nothing if there are none. */

@@ -99,9 +99,13 @@ function renderBlock(block: Block, layout: TableLayout, id: string): Html {
   }
 }
 
-/** Foreign texts, each isolated so that its direction cannot turn what stands around it. */
-function tableOf({ rows, ...rest }: Table, layout: TableLayout): Html {
-  return table({ ...rest, rows: rows.map((row) => row.map((cell) => html`<bdi>${cell}</bdi>`)) }, layout)
+/** Foreign texts, each isolated so that its direction cannot turn what stands around it. `+1 (+4 %)` may be two lines. */
+function tableOf({ columns, rows, ...rest }: Table, layout: TableLayout): Html {
+  const partsOf = (cell: string, n: number) => (columns[n]?.isNumber ? cell.split(/ (?=\()/) : [cell])
+  const cells = rows.map((row) =>
+    row.map((cell, n) => html`${partsOf(cell, n).map((part) => html`<bdi>${part}</bdi> `)}`),
+  )
+  return table({ ...rest, columns, rows: cells }, layout)
 }
 
 const maxLabels = 8

@@ -257,7 +257,7 @@ export const periodTables = {
     charts: [
       {
         ...{ title: 'Numbers by day', unit: 'numbers' },
-        series: { equal: 'equal', different: 'different', not_final: 'not final', not_compared: 'not compared' },
+        series: { equal: 'equal', different: 'different', not_compared: 'not compared', not_final: 'not final' },
       },
     ],
   },

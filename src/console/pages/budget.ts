@@ -3,9 +3,10 @@ import { timeChart } from '../../document/chart.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import type { BudgetData } from '../../service/core/budget.ts'
 import { readBudget } from '../../service/sql/request-counts.ts'
+import { withQuery } from '../../values/address.ts'
 import { formatCount, formatTime } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
-import { addressOf, facts, section, spanChoices, table } from '../blocks.ts'
+import { addressOf, choices, facts, section, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
@@ -24,7 +25,10 @@ const budgetSpans = {
 }
 
 export async function showBudget({ db, project, frame, query }: ScreenRequest): Promise<Page> {
-  const { over, links } = spanChoices(budgetSpans, query('over'), addressOf(frame, 'budget'))
+  const names = Object.keys(budgetSpans) as (keyof typeof budgetSpans)[]
+  const over = names.find((name) => name === query('over')) ?? '1 hour'
+  const to = (label: string) => withQuery(addressOf(frame, 'budget'), { over: label })
+  const spans = names.map((label) => ({ label, to: to(label), isChosen: label === over }))
   const { ms, stepMs } = budgetSpans[over]
   const data = { limit: limitOf(project), ...(await readBudget(db, frame.now - ms, frame.now, stepMs)) }
   const { bars, pauses, limit } = data
@@ -46,7 +50,7 @@ export async function showBudget({ db, project, frame, query }: ScreenRequest): 
     ]),
     'There was none.',
   )
-  const content = html`${links}
+  const content = html`${choices('The last', spans)}
 ${facts([
   ['Requests', formatCount(all)],
   ['Allowed a minute', limit === null ? 'not known here' : formatCount(limit)],

@@ -51,7 +51,7 @@ function structureOf(markup: string): string[] {
 for (const text of hostileTexts) {
   test(`HTML has the same elements and attributes with a hostile text as with a harmless one: ${JSON.stringify(text)}`, () => {
     const page = renderHtml(pageOf(text))
-    expect(structureOf(page)).toEqual(structureOf(renderHtml(pageOf('Ann'))))
+    expect(structureOf(page)).toEqual(structureOf(renderHtml(pageOf('Bob'))))
     expect(page).not.toMatch(/<script|[\u202a-\u202e]/i)
     expect(page.isWellFormed()).toBe(true)
   })
