@@ -2,7 +2,7 @@
 import { grantToAnalyst as grantRole } from '../analytics/sql/grant.ts'
 import type { Config } from '../config/config.ts'
 import type { RewriteReport } from '../mirror/mirror.ts'
-import { rewriteRows } from '../mirror/sql/rewrite-raw.ts'
+import { rewriteRows } from '../mirror/sql/rewrite-rows.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
 import { type Warehouse, withWarehouse } from './open.ts'
 

@@ -2,7 +2,7 @@
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, runOn } from '../../schema/create-missing.ts'
 import type { Config } from '../config/config.ts'
-import { requireActivityKeys, rewriteActivityKeys } from '../mirror/sql/rewrite-activity-keys.ts'
+import { requireActivityKeys, rewriteActivityKeys } from '../mirror/sql/rewrite-rows.ts'
 import type { ProjectId } from '../values/project.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'

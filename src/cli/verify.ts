@@ -1,8 +1,10 @@
 /** `deskmirror verify`: compares the mirror with the service, row by row. */
 import { Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
-import { hasChanges } from '../mirror/core/day-digests.ts'
-import type { DayChange, DigestComparison, VerifyReport } from '../mirror/mirror.ts'
+import type { DigestComparison } from '../app/verify.ts'
+import { hasChanges } from '../export/core/day-digests.ts'
+import type { DayChange } from '../export/export.ts'
+import type { VerifyReport } from '../mirror/mirror.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'

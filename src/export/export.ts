@@ -1,6 +1,8 @@
 /**
- * Any table or view as a file: CSV, JSON Lines, Parquet or SQLite, complete or not there at all.
+ * Any table or view as a file: CSV, JSON Lines, Parquet or SQLite, complete or not there at all. Of the rows of the mirror also
+ * digests by day, which are equal for equal rows.
  */
+export { compareDigests, type DayChange, hasChanges, type StreamChange } from './core/day-digests.ts'
 export { type ExportFormat, exportFormats, formatOfPath } from './core/formats.ts'
 export type {
   ExportColumn,
@@ -10,6 +12,7 @@ export type {
   ExportValue,
 } from './core/selection.ts'
 export { type ExportRequest, exportObjects } from './export-objects.ts'
+export { countMirror, type MirrorCount, readVerifyDocument } from './mirror-count.ts'
 export {
   createOutputFile,
   createUnnamedFile,

@@ -10,43 +10,25 @@ export {
   auditedStreams,
   describeEvidence,
 } from './core/audit.ts'
-export {
-  compareDigests,
-  createDayDigests,
-  type DayChange,
-  dayOf,
-  digestOfDays,
-  digestOfMirror,
-  hasChanges,
-  identityColumns,
-} from './core/day-digests.ts'
-export { findKey } from './core/item-fields.ts'
 export { type MessageSide, teamSenderTypes, toMessageSide } from './core/message-fields.ts'
 export type {
   AuditReport,
-  CountedStream,
   Difference,
-  DigestComparison,
   GapReport,
-  MirrorCount,
   RewriteReport,
   StreamReport,
   SyncMode,
   SyncOutcome,
   SyncProgress,
   SyncReport,
-  VerifyDocument,
   VerifyReport,
 } from './core/reports.ts'
 export { createAuditStore } from './sql/audits.ts'
 export { createMirror, type Mirror, type MirrorOptions } from './sql/mirror.ts'
-export { readAuditEstimates, readMirrorState } from './sql/mirror-state.ts'
+export { earliestTime, readAuditEstimates, readMirrorState } from './sql/mirror-state.ts'
 export { countAllPending, countPendingParents, listPendingStreams } from './sql/pending-children.ts'
 export { type FactKind, factKinds, findPendingKind, listPendingFacts, removePendingFacts } from './sql/pending-facts.ts'
-export { inTransaction } from './sql/project-context.ts'
-export { earliestTime } from './sql/reader.ts'
-export { requireActivityKeys, rewriteActivityKeys } from './sql/rewrite-activity-keys.ts'
-export { rewriteRows } from './sql/rewrite-raw.ts'
+export { requireActivityKeys, rewriteActivityKeys, rewriteRows } from './sql/rewrite-rows.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readBehaviours, readCursor, recordBehaviours, writeCursors } from './sql/sync-state.ts'
 export { createDeliveries, type WebhookDelivery } from './sql/webhook-deliveries.ts'

@@ -1,4 +1,4 @@
-/** Reads an undocumented field of a row by its dotted path, by the same rules by which columns are discovered. */
+/** Finds undocumented fields of a row: by a name, however it is spelled, or by the dotted path by which columns are discovered. */
 
 import { asJsonObject, type Json, type JsonObject, type Scalar, stringifyJson } from './json.ts'
 
@@ -60,4 +60,50 @@ function toExtraField(value: Json, depth: number): ExtraField | undefined {
   if (typeof value !== 'object' || value === null) return { value, isJsonText: false }
   const isLeaf = Array.isArray(value) || depth === maxDepth || Object.keys(value).length === 0
   return isLeaf ? { value: stringifyJson(value), isJsonText: true } : undefined
+}
+
+/** Fields with longer names are neither keys nor times. */
+export const maxNameLength = 200
+
+/**
+ * The key of a row as text: the first of these fields that contains one; null if none does. Names are compared without
+ * case and underscores because undocumented fields may be spelled in any way.
+ */
+export function findKey(item: Json, names: readonly string[]): string | null {
+  const row = asJsonObject(item)
+  if (row === null) return null
+  if (names[0] !== undefined && isKey(row[names[0]])) return String(row[names[0]])
+  for (const name of names) {
+    let value: Json | undefined
+    // The last one counts, as in JSON itself.
+    for (const field in row) if (hasName(field, name)) value = row[field]
+    if (isKey(value)) return String(value)
+  }
+  return null
+}
+
+/** Whether the field has this name, however it is spelled. */
+function hasName(field: string, name: string): boolean {
+  return field.length <= maxNameLength && normalizeName(field) === name
+}
+
+/** `visitor_id`, `visitorId` and `VisitorID` become the same name. */
+export function normalizeName(field: string): string {
+  const known = normalizedNames.get(field)
+  if (known !== undefined) return known
+  const plain = field.replaceAll('_', '').toLowerCase()
+  if (normalizedNames.size < 2000 && field.length <= maxNameLength) normalizedNames.set(field, plain)
+  return plain
+}
+
+/** A cache, because all rows have the same few names. */
+const normalizedNames = new Map<string, string>()
+
+function isKey(value: Json | undefined): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'
+}
+
+export function findField(item: JsonObject, name: string): Json | undefined {
+  for (const field in item) if (hasName(field, name)) return item[field]
+  return undefined
 }

@@ -1,13 +1,56 @@
-/** Transactions that survive a power failure, and snapshots: several queries that see one state of the database. */
+/**
+ * Transactions that write rows of a project, one after the other; those that survive a power failure; and snapshots: several
+ * queries that see one state of the database.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../schema/column-types.ts'
+import type { ProjectId } from '../values/project.ts'
 import type { EpochMs } from '../values/time.ts'
 import { type Db, sendStatement } from './connection-pool.ts'
-import { readClock } from './dialect.ts'
+import { acquireLock, readClock } from './dialect.ts'
+import type { ProjectDb } from './project-db.ts'
 
 /** `clock`: within the transaction, that of the database. */
 type Context = { readonly db: Db; readonly kind: DatabaseKind; readonly clock?: () => EpochMs }
+
+/**
+ * A transaction that writes rows of a project; processes run theirs one after the other. Two streams touch the same
+ * rows in different orders (a conversation and its pending children), which could deadlock. SQLite has one writer
+ * anyway.
+ */
+export function inTransaction<C extends ProjectDb, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+  const run = context.kind === 'sqlite' ? undoingInMemory : inPlainTransaction
+  return run(context.db, async (db) => {
+    await acquireWriteLock(db, context.kind, context.project)
+    return work({ ...context, db })
+  })
+}
+
+function inPlainTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.transaction().execute(work)
+}
+
+/**
+ * SQLite keeps the pages that a statement changes, to be able to undo it. From 16 pages on it writes them to a temporary
+ * file, and so do all later statements of the transaction. Here they are a few megabytes at most. Elsewhere sorting may
+ * need more memory, so the setting is only for these transactions; it cannot be changed within one.
+ */
+function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    await sql`pragma temp_store = memory`.execute(connection)
+    try {
+      return await inPlainTransaction(connection, work)
+    } finally {
+      // If the transaction could not be ended, its own error counts.
+      await sql`pragma temp_store = default`.execute(connection).catch(() => {})
+    }
+  })
+}
+
+export function acquireWriteLock(trx: Db, kind: DatabaseKind, project: ProjectId): Promise<void> {
+  return acquireLock(trx, kind, `deskmirror.write ${project}`)
+}
 
 /**
  * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a write-back is about

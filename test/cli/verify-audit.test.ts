@@ -1,10 +1,11 @@
 /** What `verify --against` and `audit` print. */
 import { describe, expect, test } from 'vitest'
+import type { DigestComparison } from '../../src/app/verify.ts'
 import { command as auditCommand } from '../../src/cli/audit.ts'
 import { command as verifyCommand } from '../../src/cli/verify.ts'
+import { compareDigests } from '../../src/export/core/day-digests.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
-import { compareDigests } from '../../src/mirror/core/day-digests.ts'
-import type { AuditReport, DigestComparison } from '../../src/mirror/core/reports.ts'
+import type { AuditReport } from '../../src/mirror/core/reports.ts'
 import { runCommand } from './run-command.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')

@@ -1,7 +1,7 @@
 /** The text of a JSON value does not depend on how a database stored it. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toCanonicalJson, toPlainNumber } from '../../src/values/canonical-json.ts'
+import { toCanonicalJson, toPlainNumber } from '../../src/values/json.ts'
 
 test.each([
   ['{"b":1,"a":{"d":2,"c":[3,4]}}', '{"a":{"c":[3,4],"d":2},"b":1}'],

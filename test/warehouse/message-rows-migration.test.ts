@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { migrationNames, released } from '../../schema/migrations/migrations.ts'
 import { openMirror } from '../../src/app/mirror.ts'
-import { rewriteRows } from '../../src/mirror/sql/rewrite-raw.ts'
+import { rewriteRows } from '../../src/mirror/sql/rewrite-rows.ts'
 import { messages } from '../../src/mirror/streams/all-streams.ts'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/values/json.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'

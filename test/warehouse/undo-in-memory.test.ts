@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { inTransaction } from '../../src/mirror/sql/project-context.ts'
 import { openKysely } from '../../src/warehouse/connection-pool.ts'
 import { createProjectDb } from '../../src/warehouse/project-db.ts'
 import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
+import { inTransaction } from '../../src/warehouse/transactions.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 test('is memory in transactions of the mirror only, whether they succeed or fail', async () => {

@@ -1,7 +1,7 @@
 /** What analysts see of a project's settings: its calendar, targets, roles, and where its calls hold what. */
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
-import { earliestTime } from '../../mirror/sql/reader.ts'
+import { earliestTime } from '../../mirror/sql/mirror-state.ts'
 import { daySeconds, parseTime } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

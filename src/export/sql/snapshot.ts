@@ -1,7 +1,7 @@
 /** Reads whole tables and views from one state of the database, in batches of bounded size. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { toCanonicalJson } from '../../values/canonical-json.ts'
+import { toCanonicalJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { ConnectionPool, Db, DbConnection, ValueList } from '../../warehouse/connection-pool.ts'

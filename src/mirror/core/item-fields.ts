@@ -1,14 +1,20 @@
 /** How items of the service become rows: their columns, and the key and the times of those whose fields are undocumented. */
 import { hash } from 'node:crypto'
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
-import { type ExtraField, escapeDots, maxDepth } from '../../values/field-path.ts'
+import {
+  type ExtraField,
+  escapeDots,
+  findField,
+  findKey,
+  maxDepth,
+  maxNameLength,
+  normalizeName,
+} from '../../values/field-path.ts'
 import { asJsonObject, type Json, type JsonObject, type Scalar, stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import type { RowTimes } from './pagination/sort-order.ts'
 
-/** Fields with longer names are neither keys nor times. */
-const maxNameLength = 200
 /** Limits the work for rows with very many times. */
 const maxTimes = 100
 
@@ -29,44 +35,6 @@ function collectTimes(fields: JsonObject | null, prefix: string, into: Map<strin
     else if (typeof value === 'object' && depth < maxDepth)
       collectTimes(asJsonObject(value), `${prefix}${field}.`, into, depth + 1)
   }
-}
-
-/**
- * The key of a row as text: the first of these fields that contains one; null if none does. Names are compared without
- * case and underscores because undocumented fields may be spelled in any way.
- */
-export function findKey(item: Json, names: readonly string[]): string | null {
-  const row = asJsonObject(item)
-  if (row === null) return null
-  if (names[0] !== undefined && isKey(row[names[0]])) return String(row[names[0]])
-  for (const name of names) {
-    let value: Json | undefined
-    // The last one counts, as in JSON itself.
-    for (const field in row) if (hasName(field, name)) value = row[field]
-    if (isKey(value)) return String(value)
-  }
-  return null
-}
-
-/** Whether the field has this name, however it is spelled. */
-export function hasName(field: string, name: string): boolean {
-  return field.length <= maxNameLength && normalizeName(field) === name
-}
-
-/** `visitor_id`, `visitorId` and `VisitorID` become the same name. */
-export function normalizeName(field: string): string {
-  const known = normalizedNames.get(field)
-  if (known !== undefined) return known
-  const plain = field.replaceAll('_', '').toLowerCase()
-  if (normalizedNames.size < 2000 && field.length <= maxNameLength) normalizedNames.set(field, plain)
-  return plain
-}
-
-/** A cache, because all rows have the same few names. */
-const normalizedNames = new Map<string, string>()
-
-function isKey(value: Json | undefined): boolean {
-  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'
 }
 
 /** Likely names, best first; compared without case, with the last part of a path only. */
@@ -201,9 +169,4 @@ export function foreignProject(item: JsonObject, project: ProjectId): string | n
   const nested = findField(item, 'project')
   const found = named ?? (typeof nested === 'object' ? findKey(nested ?? null, ['id', 'projectid', 'uuid']) : null)
   return found === null || found.toLowerCase() === project.toLowerCase() ? null : found.slice(0, 60)
-}
-
-function findField(item: JsonObject, name: string): Json | undefined {
-  for (const field in item) if (hasName(field, name)) return item[field]
-  return undefined
 }

@@ -1,9 +1,8 @@
 /** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import type { ProjectId, ProjectName } from '../../values/project.ts'
+import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { AuditEstimate, AuditResult } from './audit.ts'
-import type { StreamChange, StreamDigest } from './day-digests.ts'
 
 export type SyncMode = 'incremental' | 'reconcile' | 'full'
 
@@ -93,39 +92,6 @@ export type RewriteReport = {
   readonly kind: 'sqlite' | 'postgres'
   readonly rows: number
   readonly isComplete: boolean
-}
-
-/** `verify --json`, one project: what was compared with the service, what could not be, and what the mirror has. */
-export type VerifyDocument = VerifyReport & {
-  /** Its id in the service. */
-  readonly projectId: ProjectId
-  /** So many conversations and visitors were drawn at random, with their children; null = every row. */
-  readonly sample: number | null
-  /** When the service was read. */
-  readonly from: string
-  readonly to: string
-  /** Streams of which nothing was compared. */
-  readonly notCompared: readonly { readonly stream: StreamName; readonly why: string }[]
-  readonly mirror: MirrorCount
-}
-
-/** All existing rows at one moment. `digest`: SHA-256 of the project's id and the digests of the streams. */
-export type MirrorCount = {
-  readonly countedAt: string
-  readonly digest: string
-  readonly streams: readonly CountedStream[]
-}
-
-/** `deleted`: rows that are kept although the service no longer has them. They are in no digest. */
-export type CountedStream = StreamDigest & { readonly deleted: number; readonly openGaps: number }
-
-/** `verify --against`, one project. */
-export type DigestComparison = {
-  readonly project: ProjectName
-  /** What the file says. */
-  readonly before: { readonly file: string; readonly countedAt: string; readonly digest: string }
-  readonly countedAt: string
-  readonly streams: readonly StreamChange[]
 }
 
 /** `audit`, one project: one for each stream; empty if none could be audited yet. */

@@ -1,8 +1,15 @@
 /** How much of a project is mirrored, and how current it is, for `status` and pages: read from the warehouse alone. */
-import { sql } from 'kysely'
-import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type RawBuilder, sql } from 'kysely'
+import {
+  isChildStream,
+  isPagedStream,
+  type StreamName,
+  streamNames,
+  streamSpecs,
+} from '../../../schema/stream-specs.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
-import { type EpochMs, type EpochSeconds, toTimestamp } from '../../values/time.ts'
+import { type EpochMs, type EpochSeconds, parseTime, toTimestamp } from '../../values/time.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
 import { WarehouseError } from '../../warehouse/explain-error.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type AuditEstimate, estimateDifferences, pooledMs } from '../core/audit.ts'
@@ -63,4 +70,32 @@ async function describeRows(context: ProjectDb, stream: StreamName, known: RowCo
     if (!(error instanceof WarehouseError) || error.kind !== 'unusable') throw error
     return { rows: 0, deleted: 0, countedAt: null, newest: null, ahead: 0, unreadable: error.message }
   }
+}
+
+/** Older than any service of this kind: an earlier time comes from a wrong clock. */
+const earliestPlausible = '2000-01-01T00:00:00Z'
+
+/** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
+export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
+  const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
+    const { startColumn, table } = streamSpecs[stream]
+    if (startColumn === null) return []
+    return sql`select min(${sql.ref(startColumn)}) as at from ${sql.table(table)}
+      where project_id = ${project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
+  })
+  return (await readTimes(db, sql.join(selects, sql` union all `)))[0] ?? null
+}
+
+/** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
+export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
+  const latest = sql`select max(created_at) as at from messages where project_id = ${project}
+    union all select max(last_message_at) from conversations where project_id = ${project} and handled_at is null`
+  return (await readTimes(db, latest)).at(-1) ?? null
+}
+
+/** In their order. */
+async function readTimes(db: Db, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
+  const { rows } = await sql<{ at: string | null }>`${query}`.execute(db)
+  const times = rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
+  return times.toSorted((a, b) => a - b)
 }

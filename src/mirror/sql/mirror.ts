@@ -3,6 +3,7 @@ import type { EpochMs } from '../../values/time.ts'
 import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
+import { inTransaction } from '../../warehouse/transactions.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
 import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
@@ -10,6 +11,7 @@ import { markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
 import { createDiscoveredFields, type DiscoveryOptions } from './discovered-columns/discovered-fields.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
+import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
   countPendingParents,
@@ -19,17 +21,8 @@ import {
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
-import { inTransaction, type ProjectContext } from './project-context.ts'
-import {
-  countFutureRows,
-  earliestTime,
-  latestMessageTime,
-  nthNewestCallTime,
-  readErased,
-  readRawById,
-  readRows,
-} from './reader.ts'
-import { rewriteRaw } from './rewrite-raw.ts'
+import { countFutureRows, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
+import { rewriteRaw } from './rewrite-rows.ts'
 import {
   countUnseenRows,
   forgetSeenRows,
@@ -39,7 +32,7 @@ import {
   recheckSet,
   removeFromIdSet,
 } from './seen-rows.ts'
-import { finishRun, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
+import { finishRun, type ProjectContext, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
 import { readBehaviours, readCursor, writeCursors } from './sync-state.ts'
 
 export type MirrorOptions = {

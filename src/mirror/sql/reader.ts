@@ -2,13 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { withoutNullability } from '../../../schema/column-types.ts'
-import {
-  isPagedStream,
-  type MirroredTable,
-  type StreamName,
-  streamNames,
-  streamSpecs,
-} from '../../../schema/stream-specs.ts'
+import { isPagedStream, type MirroredTable, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import { idIdentity } from '../../service/core/path-segment.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
@@ -100,34 +94,6 @@ export async function nthNewestCallTime({ db, project }: ProjectDb, newest: numb
     where project_id = ${project} and deleted_at is null and occurred_at <= ${rfc3339(until)}
     order by occurred_at desc limit 1 offset ${newest - 1}`.execute(db)
   return parseTime(rows[0]?.at) ?? null
-}
-
-/** Older than any service of this kind: an earlier time comes from a wrong clock. */
-const earliestPlausible = '2000-01-01T00:00:00Z'
-
-/** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
-export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
-  const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
-    const { startColumn, table } = streamSpecs[stream]
-    if (startColumn === null) return []
-    return sql`select min(${sql.ref(startColumn)}) as at from ${sql.table(table)}
-      where project_id = ${project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
-  })
-  return (await readTimes(db, sql.join(selects, sql` union all `)))[0] ?? null
-}
-
-/** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
-export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
-  const latest = sql`select max(created_at) as at from messages where project_id = ${project}
-    union all select max(last_message_at) from conversations where project_id = ${project} and handled_at is null`
-  return (await readTimes(db, latest)).at(-1) ?? null
-}
-
-/** In their order. */
-async function readTimes(db: Db, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
-  const { rows } = await sql<{ at: string | null }>`${query}`.execute(db)
-  const times = rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
-  return times.toSorted((a, b) => a - b)
 }
 
 /** How many existing rows are dated after `cursorLimit`, counted up to `limit`. */

@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
-import { acquireWriteLock } from './project-context.ts'
+import { acquireWriteLock } from '../../warehouse/transactions.ts'
 
 const rowsPerBatch = 1000
 

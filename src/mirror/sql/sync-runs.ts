@@ -10,8 +10,15 @@ import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { StreamReadStatus } from '../core/mirror.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
-import type { ProjectContext } from './project-context.ts'
+import type { DiscoveredFields } from './discovered-columns/discovered-fields.ts'
 import { rememberRowCounts } from './row-counts.ts'
+
+/** What the writes of a project's mirror share. */
+export type ProjectContext = ProjectDb & {
+  readonly fields: DiscoveredFields
+  /** The sync run that stores rows now; null outside of a run. Mutable. */
+  readonly run: { id: string | null }
+}
 
 /** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
 export async function startRun(context: ProjectDb, mode: SyncMode, now: EpochMs, lockToken: string | null = null) {

@@ -3,6 +3,7 @@
 import type { MirrorRow } from '../../../schema/row.ts'
 import { isChildStream, type ListStreamName, listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
 import { pathSegment } from '../../service/core/path-segment.ts'
+import { findKey } from '../../values/field-path.ts'
 import { asJsonObject, type Json, type JsonObject, type Scalar } from '../../values/json.ts'
 import { daySeconds, hourSeconds, minuteSeconds, parseTime, rfc3339, type Seconds } from '../../values/time.ts'
 import {
@@ -10,7 +11,6 @@ import {
   contentHash,
   type DocumentedFields,
   entryId,
-  findKey,
   itemIdentity,
   occurredAt,
   occurredAtFields,

@@ -1,10 +1,16 @@
-/** Compares the mirror with the service, as a whole or by a random sample. Changes neither. */
+/** Compares the mirror with the service, as a whole or by a random sample: conversations and visitors, with their children. Changes neither. */
+import { missingScope, throwIfAborted } from '../../service/core/api-failure.ts'
 import { presentTime } from '../../values/cursor-limit.ts'
-
+import { UserError } from '../../values/user-error.ts'
+import { type AuditedStream, auditedStreams } from '../core/audit.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
 import type { Mirror } from '../sql/mirror.ts'
-import { runVerify, type VerifyDeps } from './verify.ts'
-import { runVerifySample, type VerifySampleDeps } from './verify-sample.ts'
+import { listStreams } from '../streams/all-streams.ts'
+import { mapConcurrently } from '../sync/concurrency.ts'
+import { drawSample, type SampleOptions } from './audit.ts'
+import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
+import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
+import { neverRead, runVerify, unreadableText, type VerifyDeps } from './verify.ts'
 
 type VerifyMirrorDeps = Omit<VerifyDeps & VerifySampleDeps, 'mirror' | 'present' | 'random' | 'sampleSize'> & {
   readonly mirror: Mirror
@@ -19,4 +25,53 @@ export async function verifyMirror({ sampleSize, ...deps }: VerifyMirrorDeps) {
   const serviceTime = localTime + (Number(await deps.mirror.readCursor(clockOffsetCursor)) || 0)
   const newestMessage = (await deps.mirror.latestMessageTime()) ?? 0
   return runVerify({ ...deps, present: presentTime({ localTime, serviceTime, newestMessage }) })
+}
+
+type VerifySampleDeps = CompareDeps &
+  ComparisonOptions &
+  SampleOptions & { readonly mirror: Pick<Mirror, 'readStreamStatuses'> }
+
+const concurrency = 8
+
+/** Streams whose scope the key lacks are skipped. Throws UserError if nothing could be drawn, ApiError for any other failure. */
+export async function runVerifySample(deps: VerifySampleDeps) {
+  const comparison = createComparison(deps)
+  const drawn = auditedStreams.filter((name) => deps.streams.has(name))
+  if (drawn.length === 0) {
+    const why = 'conversations and visitors are drawn, and neither is among the streams'
+    const next = 'name one of them with --streams, or leave out --sample'
+    throw new UserError({ what: 'cannot compare a sample', why, next, exitCode: 2 })
+  }
+  for (const stream of drawn) {
+    try {
+      await compareSample({ ...deps, get: comparison.counting(stream) }, comparison, stream)
+      comparison.close(stream)
+    } catch (error) {
+      const scope = missingScope(error, listStreams[stream].scope)
+      if (scope === null) throw error
+      comparison.skip(stream, scope)
+    }
+  }
+  // Rows that are missing here are not drawn.
+  const children = drawn.flatMap((name) => auditedChild(name, deps.streams)?.name ?? [])
+  const sampled = [...drawn, ...children]
+  const statuses = await deps.mirror.readStreamStatuses(sampled)
+  for (const name of sampled) if (statuses.get(name) !== 'complete') comparison.incomplete(name, neverRead)
+  return comparison.result()
+}
+
+async function compareSample(deps: VerifySampleDeps, comparison: Comparison, stream: AuditedStream): Promise<void> {
+  const child = auditedChild(stream, deps.streams)
+  const { ids } = await drawSample(deps, stream)
+  await mapConcurrently(ids, concurrency, async (id) => {
+    throwIfAborted(deps.signal)
+    const found = await compareParent(deps, stream, id)
+    if (found.kind === 'unreadable') return comparison.incomplete(stream, unreadableText(id))
+    if (found.kind === 'gone') return comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
+    const of = (name: string) => found.differences.filter((difference) => difference.stream === name)
+    comparison.add(stream, 1, of(stream))
+    if (child === null || found.children === null) return
+    comparison.add(child.name, found.children.compared, of(child.name))
+    if (found.children.incomplete !== null) comparison.incomplete(child.name, found.children.incomplete)
+  })
 }

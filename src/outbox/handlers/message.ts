@@ -4,9 +4,9 @@
  */
 
 import { createHash } from 'node:crypto'
-import { findKey } from '../../mirror/core/item-fields.ts'
 import { messages } from '../../mirror/streams/all-streams.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
+import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type StreamName, streamNames } from '../../../schema/stream-specs.ts'
 import { runVerify } from '../../../src/mirror/verify/verify.ts'
-import { runVerifySample } from '../../../src/mirror/verify/verify-sample.ts'
+import { runVerifySample } from '../../../src/mirror/verify/verify-mirror.ts'
 import { ApiError } from '../../../src/service/core/api-failure.ts'
 import { rfc3339 } from '../../../src/values/time.ts'
 

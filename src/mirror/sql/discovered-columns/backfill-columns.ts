@@ -11,9 +11,9 @@ import { decodeJson, decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import type { RowKey } from '../../core/mirror.ts'
 import { encodeValue } from '../encode-rows.ts'
-import type { ProjectContext } from '../project-context.ts'
 import { keyParameters, readRowsAfterKey } from '../reader.ts'
 import { streamTables } from '../stream-tables.ts'
+import type { ProjectContext } from '../sync-runs.ts'
 import { canHold, fieldTypeOf, toFieldType, widerType } from './discovered-fields.ts'
 
 /** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */

@@ -12,7 +12,7 @@ import { decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import { isInt64, toTime } from '../encode-rows.ts'
 import { streamTables } from '../stream-tables.ts'
-import { columnName } from './column-name.ts'
+import { columnName, type ShowColumns, showColumnsWith, sqlTypeOf, widenColumn } from './discovered-column.ts'
 import {
   type DiscoveredField,
   type FieldRecord,
@@ -20,7 +20,6 @@ import {
   recordFields,
   type StreamFields,
 } from './field-records.ts'
-import { type ShowColumns, showColumnsWith, sqlTypeOf, widenColumn } from './widen-column.ts'
 
 export type DiscoveredFields = ReturnType<typeof createDiscoveredFields>
 

@@ -1,10 +1,37 @@
-/** Widens a column whose field changed type: in place, or, if a view depends on it, by adding a wider column. */
+/** The column of an undocumented field: its name; and widening it if the field changed type: in place, or, if a view depends on it, by adding a wider column. */
+import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { columnTypeOf, columnTypes, type DatabaseKind, type FieldType } from '../../../../schema/column-types.ts'
 import { runOn } from '../../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../../schema/messages-view.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
-import { columnName } from './column-name.ts'
+
+/** Postgres truncates identifiers to 63 bytes. Source: its documentation, "Identifiers and Key Words". */
+const maxIdentifierBytes = 63
+
+/** System columns that every table of one of the databases has. */
+const systemColumns = ['oid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid', 'rowid', '_rowid_']
+
+/** `customFields.plan` → `custom_fields__plan`. A name that is taken, or too long, ends in a hash of the path. */
+export function columnName(path: string, taken: ReadonlySet<string>): string {
+  const plain = path.split('.').map(toSnakeCase).join('__')
+  if (plain.length <= maxIdentifierBytes && !taken.has(plain) && !systemColumns.includes(plain)) return plain
+  for (let n = 0; ; n++) {
+    const suffix = hash('sha256', n === 0 ? path : `${path} ${n}`).slice(0, 8)
+    const name = `${plain.slice(0, maxIdentifierBytes - suffix.length - 1)}_${suffix}`
+    if (!taken.has(name)) return name
+  }
+}
+
+function toSnakeCase(segment: string): string {
+  const words = segment
+    .replace(/([a-z0-9])(?=[A-Z])/g, '$1_')
+    .replace(/([A-Z])(?=[A-Z][a-z])/g, '$1_')
+    .toLowerCase()
+    .split(/[^a-z0-9]/)
+  const name = words.filter((word) => word !== '').join('_')
+  return name === '' ? 'field' : /^\d/.test(name) ? `f_${name}` : name
+}
 
 /** Makes the views of a table's columns anew. `without`: a column that is about to be replaced. Fails if another view reads it. */
 export type ShowColumns = (trx: Db, kind: DatabaseKind, table: string, without?: string) => Promise<void>

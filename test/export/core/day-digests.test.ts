@@ -6,7 +6,7 @@ import {
   dayOf,
   hasChanges,
   type StreamDigest,
-} from '../../../src/mirror/core/day-digests.ts'
+} from '../../../src/export/core/day-digests.ts'
 
 const stream = (...days: DayDigest[]): StreamDigest => ({
   ...{ stream: 'messages', digest: '', days },

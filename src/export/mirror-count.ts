@@ -1,0 +1,149 @@
+/** Counts the rows of a mirror, with a digest for each day, and reads what an earlier count says, to compare them. */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
+import type { ProjectId } from '../values/project.ts'
+import { systemErrorText } from '../values/system-error-text.ts'
+import { UserError } from '../values/user-error.ts'
+import {
+  createDayDigests,
+  dayOf,
+  digestOfDays,
+  digestOfMirror,
+  identityColumns,
+  type StreamDigest,
+} from './core/day-digests.ts'
+import type { ExportColumn, ExportObject } from './core/selection.ts'
+import type { ExportSnapshot } from './sql/snapshot.ts'
+
+/** All existing rows at one moment. `digest`: SHA-256 of the project's id and the digests of the streams. */
+export type MirrorCount = {
+  readonly countedAt: string
+  readonly digest: string
+  readonly streams: readonly CountedStream[]
+}
+
+/** `deleted`: rows that are kept although the service no longer has them. They are in no digest. */
+type CountedStream = StreamDigest & { readonly deleted: number; readonly openGaps: number }
+
+type CountOptions = {
+  readonly projectId: ProjectId
+  readonly streams: readonly StreamName[]
+  /** May throw, to end it. */
+  readonly onRows?: (stream: StreamName, rows: number) => void
+}
+
+/** `snapshot`: all of it is of one moment, `countedAt`. */
+export async function countMirror(
+  snapshot: ExportSnapshot,
+  countedAt: string,
+  options: CountOptions,
+): Promise<MirrorCount> {
+  const streams: CountedStream[] = []
+  for (const stream of options.streams) streams.push(await countStream(snapshot, options, stream))
+  return { countedAt, digest: digestOfMirror(options.projectId, streams), streams }
+}
+
+async function countStream(
+  snapshot: ExportSnapshot,
+  { projectId, onRows }: CountOptions,
+  stream: StreamName,
+): Promise<CountedStream> {
+  const object = await snapshot.describe({ name: streamSpecs[stream].table, kind: 'table' })
+  const ofProject = equals(object, 'project_id', projectId)
+  const hasDeletedAt = object.columns.some(({ name }) => name === 'deleted_at')
+  const existing = hasDeletedAt ? [ofProject, equals(object, 'deleted_at', null)] : [ofProject]
+  const identity = identityColumns(stream).map((name) => column(object, name))
+  const [raw, day] = [column(object, 'raw'), dayColumn(stream)]
+  const columns = [raw, ...identity, ...(day === null ? [] : [column(object, day)])]
+  const digests = createDayDigests()
+  let rows = 0
+  for await (const batch of snapshot.readRows({ object, columns, conditions: existing })) {
+    for (const [text, ...values] of batch) {
+      const at = day === null ? null : values[identity.length]
+      digests.add(dayOf(typeof at === 'string' ? at : null), values.slice(0, identity.length), String(text))
+    }
+    rows += batch.length
+    onRows?.(stream, rows)
+  }
+  const total = await snapshot.countRows({ object, columns: [raw], conditions: [ofProject] })
+  const gaps = await snapshot.describe({ name: 'sync_gaps', kind: 'table' })
+  const ofStream = [equals(gaps, 'project_id', projectId), equals(gaps, 'stream', stream)]
+  const isOpen = [...ofStream, equals(gaps, 'resolved_at', null)]
+  const openGaps = await snapshot.countRows({ object: gaps, columns: [column(gaps, 'stream')], conditions: isOpen })
+  return { ...digests.finish(stream), deleted: total - rows, openGaps }
+}
+
+function equals(object: ExportObject, name: string, value: string | null) {
+  return { column: column(object, name), operator: '=', value } as const
+}
+
+function column({ name: table, columns }: ExportObject, name: string): ExportColumn {
+  const found = columns.find((known) => known.name === name)
+  if (found === undefined) throw new Error(`${table} has no column ${name}`)
+  return found
+}
+
+/** What the comparison needs. Other members may be anything. */
+const mirrorSchema = z.object({
+  countedAt: z.string(),
+  digest: z.string(),
+  streams: z.array(
+    z.object({
+      stream: z.enum(streamNames),
+      rows: z.number(),
+      digest: z.string(),
+      days: z.array(z.object({ day: z.string().nullable(), rows: z.number(), digest: z.string() })),
+    }),
+  ),
+})
+const documentSchema = z.object({
+  projects: z
+    .array(z.object({ projectId: z.string(), mirror: z.unknown() }).or(z.object({ error: z.unknown() })))
+    .min(1),
+})
+
+type StoredCount = z.infer<typeof mirrorSchema>
+
+/** Throws UserError: it cannot be read, is no such document, has no counts of the project, or does not fit its digests. */
+export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
+  const refuse = (why: string, next: string) =>
+    new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
+  const document = documentSchema.safeParse(parseOrNull(readText(path)))
+  if (!document.success)
+    throw refuse('it is not what `verify --json` prints', 'name a file with the output of `deskmirror verify --json`')
+  const counted = document.data.projects.flatMap((project) => ('projectId' in project ? [project] : []))
+  const found = counted.find((project) => project.projectId === projectId)
+  if (found === undefined) {
+    const others = counted.map((project) => project.projectId).join(', ') || 'no project'
+    throw refuse(`it has the counts of ${others}, and not of ${projectId}`, 'name another file, or one of its projects')
+  }
+  const { success, data: mirror } = mirrorSchema.safeParse(found.mirror)
+  if (!success || !fitsItsDigests(projectId, mirror))
+    throw refuse('its counts do not fit its own digests: it was changed or damaged', 'take an unchanged copy of it')
+  return mirror
+}
+
+function fitsItsDigests(projectId: ProjectId, { streams, digest }: StoredCount): boolean {
+  const fits = ({ rows, days, ...stream }: (typeof streams)[number]) =>
+    digestOfDays(days) === stream.digest && days.reduce((sum, day) => sum + day.rows, 0) === rows
+  return streams.every(fits) && digestOfMirror(projectId, streams) === digest
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const text = systemErrorText(error)
+    if (text === undefined) throw error
+    throw new UserError({ what: `cannot read ${path}`, ...text })
+  }
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
