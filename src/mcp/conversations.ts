@@ -1,7 +1,6 @@
 /** `find_conversations` and `read_conversation`: the lists and the thread of the console. */
 import { z } from 'zod'
 import { listWritebacksTo } from '../console/pages/conversations.ts'
-import { hideMessages } from '../console/screen.ts'
 import { readConversation, readVisitor, readWaiting } from '../console/sql/conversations.ts'
 import { search } from '../console/sql/search.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
@@ -14,7 +13,6 @@ const noTexts = 'Texts, names and addresses are null where the person may not re
 
 export const findTool = defineTool({
   name: 'find_conversations',
-  title: 'Find conversations',
   description: `By an id, a visitor's name or address, or words of messages; without a text, who waits for an answer, the longest first. ${noTexts}`,
   input: z.object({
     text: z.string().min(1).max(500).optional(),
@@ -29,22 +27,18 @@ export const findTool = defineTool({
     next: text,
   }),
   run: async ({ text: asked, waitingMinutes, after = null }, { session: { db, hidesMessages, now } }) => {
-    const hide = hidesMessages ? hideMessages : <T>(data: T) => data
     if (asked === undefined) {
       const filter = { minAgeMs: waitingMinutes * 60_000, isUnassigned: false, after }
       const { rows, next } = await readWaiting(db, filter, now())
-      return hide({
-        conversations: rows.map(({ lastWords, ...row }) => ({ ...row, words: lastWords })),
-        visitors: [],
-        next,
-      })
+      const conversations = rows.map(({ lastWords: words, ...row }) => ({ ...row, words }))
+      return { conversations, visitors: [], next }
     }
     const found = await search(db, asked, after)
     if ('id' in found) {
       const visitor = found.kind === 'visitor' ? await readVisitor(db, found.id) : null
       const conversations = visitor?.conversations ?? [{ id: found.id }]
       const visitors = visitor === null ? [] : [{ id: visitor.id, name: visitor.name, email: visitor.email }]
-      return hide({ conversations, visitors, next: null })
+      return { conversations, visitors, next: null }
     }
     // Whether a word is found says that it is there.
     if (hidesMessages) return { conversations: [], visitors: [], next: null }
@@ -62,7 +56,6 @@ const shownCharacters = 150_000
 
 export const readTool = defineTool({
   name: 'read_conversation',
-  title: 'Read one conversation',
   description: `The newest 200 messages, what changed, and which write-backs are queued for it or were sent. ${noTexts}`,
   input: z.object({
     id: z.string().min(1).max(100),
@@ -79,7 +72,7 @@ export const readTool = defineTool({
     ),
     writebacks: z.array(z.looseObject({ id: z.string(), operation: z.string(), status: z.string() })),
   }),
-  run: async ({ id, before = null }, { session: { db, hidesMessages } }) => {
+  run: async ({ id, before = null }, { session: { db } }) => {
     const data = await readConversation(db, id, before)
     if (data === null) {
       const next = 'look for it with `find_conversations`'
@@ -87,17 +80,10 @@ export const readTool = defineTool({
     }
     const each = Math.max(500, Math.floor(shownCharacters / Math.max(1, data.messages.length)))
     const messages = data.messages.map((message) => ({ ...message, content: cut(message.content, each) }))
-    const writebacks = (await listWritebacksTo(createOutbox(db), data)).map((entry) => ({
-      ...{
-        id: entry.id,
-        operation: entry.operation,
-        status: entry.status,
-        batch: entry.batchId,
-        createdBy: entry.createdBy,
-      },
-      ...{ createdAt: entry.createdAt, payload: entry.payload },
+    const entries = await listWritebacksTo(createOutbox(db), data)
+    const writebacks = entries.map(({ id, operation, status, batchId: batch, createdBy, createdAt, payload }) => ({
+      ...{ id, operation, status, batch, createdBy, createdAt, payload },
     }))
-    const answer = { ...data, messages, writebacks }
-    return hidesMessages ? hideMessages(answer) : answer
+    return { ...data, messages, writebacks }
   },
 })

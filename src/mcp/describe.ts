@@ -29,7 +29,6 @@ export const freshness = {
 
 export const describeTool = defineTool({
   name: 'describe',
-  title: 'Dictionary of the warehouse',
   description:
     'Lists the objects that `query` can read, with how fresh they are and which gaps are open. With names of objects: their columns, units, and what each number means and does not. Ask it before the first query.',
   input: z.object({
@@ -44,18 +43,14 @@ export const describeTool = defineTool({
     ...freshness,
   }),
   run: async ({ objects: names }, { session: { db, project, warehouse, now } }) => {
+    const { projectId, timeZone } = project
     const known = describable(warehouse.kind)
     const unknown = names.filter((name) => !known.some((found) => found.name === name))
     if (unknown.length > 0) throw unknownObjects(unknown, known)
     const discovered = await listDiscoveredColumns(db)
     const chosen = known.filter(({ name }) => names.includes(name))
     return {
-      ...{
-        database: warehouse.kind,
-        projectId: project.projectId,
-        timeZone: project.timeZone,
-        rules: readingRules,
-      },
+      ...{ database: warehouse.kind, projectId, timeZone, rules: readingRules },
       objects:
         names.length === 0
           ? known.map(({ name, about, beware }) => ({ name, about, beware }))
@@ -99,12 +94,8 @@ function describable(kind: 'sqlite' | 'postgres'): readonly Described[] {
 }
 
 function unknownObjects(names: readonly string[], known: readonly Described[]): UserError {
-  const near = names.flatMap((name) =>
-    nearestNames(
-      name,
-      known.map((object) => object.name),
-    ),
-  )
+  const all = known.map(({ name }) => name)
+  const near = names.flatMap((name) => nearestNames(name, all))
   const next = near.length === 0 ? 'ask without names for the list' : `did you mean ${near.join(' or ')}?`
   return new UserError({ what: 'nothing is described', why: `there is no ${names.join(', ')}`, next, exitCode: 2 })
 }

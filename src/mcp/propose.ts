@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { asDrafts, importWritebacks } from '../app/import.ts'
 import { reviewQueuedBatch } from '../app/review.ts'
-import { hideMessages } from '../console/screen.ts'
 import { workerAddress } from '../console/sign-in-links.ts'
 import { operations, operationTypes } from '../outbox/core/operations.ts'
 import { describeEffect, describeGroup, describeOrder, outcomeLabels } from '../outbox/core/review-labels.ts'
@@ -24,7 +23,6 @@ const commonHelp = Object.entries(commonFields).map(([name, { help }]) => `${nam
 
 export const proposeTool = defineTool({
   name: 'propose_writebacks',
-  title: 'Propose write-backs',
   description:
     'Stores rows as one batch of drafts, or none if a row has a mistake, and answers with what each would do. Nothing is sent: a person looks at the batch at `approve`, and decides. The same rows are never queued twice.',
   input: z.object({
@@ -89,7 +87,7 @@ export const proposeTool = defineTool({
 type Drafts = NonNullable<Session['drafts']>
 
 /** Of rows that have not left. */
-async function reviewOf({ drafts, hidesMessages, now }: Session & { readonly drafts: Drafts }, batch: string) {
+async function reviewOf({ drafts, now }: Session & { readonly drafts: Drafts }, batch: string) {
   const rows: ReturnType<typeof toRow>[] = []
   const onReviews: OnReviews = async (reviews) => void rows.push(...reviews.map(toRow))
   const { review } = await reviewQueuedBatch(drafts.config, drafts.project, batch, {
@@ -98,7 +96,7 @@ async function reviewOf({ drafts, hidesMessages, now }: Session & { readonly dra
     check: null,
   })
   const groups = review.groups.map((group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`)
-  return { groups, rows: hidesMessages ? hideMessages(rows) : rows }
+  return { groups, rows }
 }
 
 function toRow(review: CheckedReview) {

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { DateRange } from '../analytics/analytics.ts'
 import { readReport } from '../app/report.ts'
-import { hideMessages } from '../console/screen.ts'
 import { readStatus } from '../maintenance/sql/status.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { freshness, toFreshness } from './describe.ts'
@@ -13,7 +12,6 @@ const numbers = z.looseObject({}).describe('Each with value, before, change and 
 
 export const reportTool = defineTool({
   name: 'report',
-  title: 'The weekly report',
   description:
     'The numbers of the weekly report as data: volume, response times, backlog, AI, agents, calls, targets, each compared with the period before, and what is not certain. Without dates: the last week that is over.',
   input: z.object({ from: date.describe('The first day'), to: date.describe('The last day') }),
@@ -26,17 +24,14 @@ export const reportTool = defineTool({
     ...{ volume: numbers, backlog: numbers, ai: numbers, waitingNow: z.looseObject({}) },
     uncertainties: z.array(z.looseObject({})).describe('What these numbers cannot know'),
   }),
-  run: async (dates, { session: { address, project, hidesMessages, now } }) => {
-    const report = await readReport(address, project, dates as Partial<DateRange>, now())
-    return hidesMessages ? hideMessages(report) : report
-  },
+  run: (dates, { session: { address, project, now } }) =>
+    readReport(address, project, dates as Partial<DateRange>, now()),
 })
 
 const batchesRead = 50
 
 export const statusTool = defineTool({
   name: 'status',
-  title: 'Freshness, gaps, open decisions',
   description:
     'How fresh and complete the mirror is, which jobs fail, and what waits for a decision of a person: drafts to approve, write-backs that may or may not have arrived, sending that is stopped.',
   input: z.object({}),

@@ -7,6 +7,7 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import { hasRole, parsePersonName } from '../config/people.ts'
 import { draftRole } from '../console/core/permissions.ts'
 import { type ConsoleProject, unconfiguredProject } from '../console/project.ts'
+import { hideMessages } from '../console/screen.ts'
 import type { Logger } from '../log.ts'
 import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import { errorText } from '../values/system-error-text.ts'
@@ -53,37 +54,28 @@ export async function serveMcp(options: ServeOptions) {
   const record = async (tool: string, author: string, { bytesIn, bytesOut, tookMs, isError }: CallSize) => {
     log.info({ event: 'mcp.called', tool, bytes_in: bytesIn, bytes_out: bytesOut, took_ms: tookMs, is_error: isError })
     const detail = `${bytesIn} bytes asked, ${bytesOut} answered${isError ? ' with an error' : ''}, ${tookMs} ms`
-    const { projectId: project } = session.project
-    const event = {
-      project,
-      person: author,
-      role: 'assistant',
-      action: 'assistant_asked',
-      subject: tool,
-      count: null,
-      detail,
-    }
-    await audit?.append(event, now())
+    const who = { project: session.project.projectId, person: author, role: 'assistant' }
+    await audit?.append({ ...who, action: 'assistant_asked', subject: tool, count: null, detail }, now())
   }
   const server = serveStdio(() => {
     const mcp = new McpServer({ name: 'deskmirror', title: 'deskmirror', version }, { instructions })
     for (const tool of tools.filter(({ isOffered }) => isOffered(session))) {
-      const { name, title, description, input, output, isProposing, run } = tool
-      const annotations = {
-        readOnlyHint: !isProposing,
-        destructiveHint: false,
-        idempotentHint: true,
-        openWorldHint: false,
-      }
-      const config = { title, description, inputSchema: input, outputSchema: output, annotations }
+      const { name, description, input, output, isProposing, run } = tool
+      const hints = { readOnlyHint: !isProposing, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+      const config = { description, inputSchema: input, outputSchema: output, annotations: hints }
+      // Only the dictionary has names that are nobody's.
+      const visible = session.hidesMessages && tool !== describeTool ? hideMessages : (answer: object) => answer
       mcp.registerTool(name, config, async (given, context) => {
         const startedAt = performance.now()
-        const author = authorOf(session, mcp, context)
-        const result = await run(given, { session, author }).then(toResult, (error: unknown) => {
-          // What a person can fix may quote what was asked.
-          if (!(error instanceof UserError)) log.error({ event: 'mcp.failed', tool: name, why: errorText(error) })
-          return { isError: true, content: [{ type: 'text' as const, text: explain(error) }] }
-        })
+        const author = authorOf(options.person, mcp, context)
+        const result = await run(given, { session, author }).then(
+          (answer) => toResult(visible(answer)),
+          (error: unknown) => {
+            // What a person can fix may quote what was asked.
+            if (!(error instanceof UserError)) log.error({ event: 'mcp.failed', tool: name, why: errorText(error) })
+            return { isError: true, content: [{ type: 'text' as const, text: explain(error) }] }
+          },
+        )
         await record(name, author, {
           ...{ bytesIn: sizeOf(given), bytesOut: sizeOf(result.content), isError: 'isError' in result },
           tookMs: Math.round(performance.now() - startedAt),
@@ -115,16 +107,12 @@ async function openSession(options: ServeOptions, setting: string): Promise<Sess
     configured?.project ?? options.chooseProject(mirrored.map(({ id, timeZone }) => unconfiguredProject(id, timeZone)))
   const known = configured?.config.console.people.find(({ name }) => name.toLowerCase() === person.toLowerCase())
   const mayDraft = configured?.config.readOnly === false && (known === undefined || hasRole(known.role, draftRole))
+  const analyst = configured?.config.analystDatabaseUrl ?? null
+  const asked =
+    analyst === null ? { url: databaseUrl, setting } : { url: analyst, setting: 'DESKMIRROR_ANALYST_DATABASE_URL' }
   return {
-    ...{
-      address: { databaseUrl, databaseSetting: setting },
-      project,
-      warehouse,
-      db: warehouse.projectDb(project.projectId),
-      person,
-      now,
-    },
-    query: await openBoundedQuery(configured?.config.analystDatabaseUrl ?? databaseUrl, setting, usualLimits),
+    ...{ address: { databaseUrl, databaseSetting: setting }, warehouse, db: warehouse.projectDb(project.projectId) },
+    ...{ project, now, query: await openBoundedQuery(asked.url, asked.setting, usualLimits) },
     hidesMessages: known?.hidesMessages === true,
     drafts: mayDraft ? configured : null,
   }
@@ -134,7 +122,7 @@ async function openSession(options: ServeOptions, setting: string): Promise<Sess
 const clientName = z.object({ title: z.string().optional(), name: z.string() })
 
 /** `ann via Claude`: where nobody may approve their own, that is Ann's. */
-function authorOf({ person }: Session, mcp: McpServer, { mcpReq }: ServerContext): string {
+function authorOf(person: string, mcp: McpServer, { mcpReq }: ServerContext): string {
   const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope }
   const client = clientName.safeParse(envelope[CLIENT_INFO_META_KEY] ?? mcp.server.getClientVersion()).data
   return `${person} via ${parsePersonName(client?.title ?? client?.name ?? '') ?? 'an assistant'}`

@@ -14,9 +14,7 @@ export type Session = {
   readonly warehouse: Warehouse
   readonly db: ProjectDb
   readonly query: BoundedQuery
-  /** The name of the person who started it. */
-  readonly person: string
-  /** The person sees no words, names or addresses of visitors. */
+  /** The person who started it sees no words, names or addresses of visitors, so neither does the assistant. */
   readonly hidesMessages: boolean
   /** Where drafts go; null: nothing can be proposed here. */
   readonly drafts: { readonly config: Config; readonly project: ProjectConfig } | null

@@ -6,7 +6,6 @@ import type { Call, Session } from './session.ts'
 
 export type Tool = {
   readonly name: string
-  readonly title: string
   readonly description: string
   readonly input: z.ZodObject
   readonly output: z.ZodObject
@@ -16,7 +15,7 @@ export type Tool = {
   readonly run: (input: unknown, call: Call) => Promise<object>
 }
 
-type ToolSpec<Input extends z.ZodObject> = Pick<Tool, 'name' | 'title' | 'description' | 'output'> &
+type ToolSpec<Input extends z.ZodObject> = Pick<Tool, 'name' | 'description' | 'output'> &
   Partial<Pick<Tool, 'isProposing' | 'isOffered'>> & {
     readonly input: Input
     readonly run: (input: z.infer<Input>, call: Call) => Promise<object>

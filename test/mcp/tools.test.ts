@@ -10,6 +10,7 @@ import { databases } from '../support/databases.ts'
 import { commit, message } from '../warehouse/row-fixtures.ts'
 import type { McpClient } from './mcp-client.ts'
 import { type McpFixture, openMcpFixture } from './mcp-fixture.ts'
+import { askQuestions } from './support-questions.ts'
 
 for (const db of databases) {
   describe(`an assistant — ${db.name}`, () => {
@@ -217,9 +218,21 @@ for (const db of databases) {
       expect(text).toMatch(/superuser(.|\n)*migrate --grant assistant/)
     })
 
+    if (db.name === 'postgres')
+      test('a statement that never ends is ended within 5 seconds', async () => {
+        const startedAt = performance.now()
+        const { text } = await mcp.call('query', { sql: 'select pg_sleep(60)' })
+        expect(text).toContain('longer than 4 s')
+        expect(performance.now() - startedAt).toBeLessThan(5000)
+      })
+
+    test('describe and query alone answer the questions of a support lead', async () => {
+      expect((await askQuestions(mcp)).length).toBeGreaterThanOrEqual(10)
+    })
+
     test('each call is a row of the audit log, without texts', async () => {
       const rows = await fixture.warehouse.query(
-        `select person, role, action, subject, detail from console_events where subject = 'query' and person like 'ann%' order by id desc limit 1`,
+        `select person, role, action, subject, detail from console_events where subject = 'query' and person like 'ann%' and detail like '%error%' order by id desc limit 1`,
       )
       expect(rows).toEqual([
         {
