@@ -45,7 +45,8 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
   for (const index of indexes) await run(`create index if not exists ${index}`)
 }
 
-async function readTables(run: Run, kind: DatabaseKind): Promise<ReadonlyMap<unknown, ReadonlySet<unknown>>> {
+/** The columns of each table. */
+export async function readTables(run: Run, kind: DatabaseKind): Promise<ReadonlyMap<unknown, ReadonlySet<unknown>>> {
   const columns = await run(
     kind === 'sqlite'
       ? `select m.name as "table", c.name as "column" from sqlite_master m join pragma_table_info(m.name) c

@@ -1,10 +1,10 @@
 /**
- * Recognises tables that no migration leaves: those of a dump that was restored over existing tables, or only in part. Their
- * rows may be there twice, and nothing may be read from them or stored.
+ * Recognises tables that no migration leaves: those of a dump that was restored over existing tables, or only in part, whose
+ * rows may be there twice; and those of people that have the name of one of ours. Nothing may be read from them or stored.
  */
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import type { Run } from '../../schema/create-missing.ts'
-import { uniqueIndexes } from '../../schema/indexes.ts'
+import { type Run, readTables } from '../../schema/create-missing.ts'
+import { indexes, uniqueIndexes } from '../../schema/indexes.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { triggerNames } from '../../schema/triggers.ts'
 import { UserError } from '../values/user-error.ts'
@@ -14,6 +14,14 @@ const specs = Object.entries<TableSpec>(tables)
 /** `applied`: the migrations that the database names. `isCurrent`: all, so that it has whatever this version makes. */
 export async function findMixedSchema(run: Run, kind: DatabaseKind, applied: readonly string[], isCurrent: boolean) {
   const objects = new Set((await run(listObjects[kind])).map(({ type, name }) => `${type} ${name}`))
+  const foreign = isCurrent ? null : findForeign(objects, await readTables(run, kind))
+  if (foreign !== null)
+    return new UserError({
+      what: 'cannot use the warehouse',
+      why: `its database has ${foreign} that deskmirror did not create, and needs the name`,
+      next: 'rename it, then run `deskmirror migrate`; or use another database, or another schema of it (?schema=NAME)',
+      exitCode: 2,
+    })
   const found =
     findFault(kind, applied, objects) ??
     (isCurrent ? (findLost(kind, objects) ?? (await findDoubled(run, kind))) : null)
@@ -26,8 +34,25 @@ export async function findMixedSchema(run: Run, kind: DatabaseKind, applied: rea
   })
 }
 
-/** `table NAME`, `view NAME`, `key TABLE`, `index NAME`, `trigger NAME`. */
+/** `table NAME`, `view NAME`, `key TABLE`, `index NAME`, `index on TABLE: NAME`, `trigger NAME`. */
 type Objects = ReadonlySet<string>
+
+/** What has the name of a table or index of this version, and was made by people: no version made it like that. */
+function findForeign(objects: Objects, columns: ReadonlyMap<unknown, ReadonlySet<unknown>>): string | null {
+  for (const [name, { key, storedIn }] of specs) {
+    if (storedIn === undefined && objects.has(`view ${name}`)) return `a view ${name}`
+    const found = columns.get(name)
+    if (found !== undefined && !key.every((column) => found.has(column))) return `a table ${name}`
+  }
+  const names = new Set([...uniqueIndexes, ...indexes].map(nameOf))
+  for (const object of objects) {
+    const [, table = '', name = ''] = /^index on (.*): (.*)$/s.exec(object) ?? []
+    if (names.has(name) && !(table in tables)) return `an index ${name}`
+  }
+  return null
+}
+
+const nameOf = (index: string) => index.replace(/ .*/s, '')
 
 function findFault(kind: DatabaseKind, applied: readonly string[], objects: Objects): string | null {
   const present = specs.filter(([name]) => objects.has(`table ${name}`))
@@ -45,7 +70,7 @@ function findFault(kind: DatabaseKind, applied: readonly string[], objects: Obje
 function findLost(kind: DatabaseKind, objects: Objects): string | null {
   const made = [
     ...specs.map(([name, { storedIn }]) => `${storedIn === undefined ? 'table' : 'view'} ${name}`),
-    ...uniqueIndexes.map((index) => `index ${index.replace(/ .*/s, '')}`),
+    ...uniqueIndexes.map((index) => `index ${nameOf(index)}`),
     ...triggerNames(kind).map((name) => `trigger ${name}`),
   ]
   const lost = made.filter((object) => !objects.has(object))
@@ -73,7 +98,8 @@ function listed(names: readonly string[]): string {
 /** People's own tables may be virtual, of modules that only they load, so no table is asked for its columns. */
 const listObjects: Readonly<Record<DatabaseKind, string>> = {
   sqlite: `select type, name from sqlite_master
-  union all select 'key', name from sqlite_master where type = 'table' and sql like '%primary key%'`,
+  union all select 'key', name from sqlite_master where type = 'table' and sql like '%primary key%'
+  union all select 'index on', tbl_name || ': ' || name from sqlite_master where type = 'index'`,
   postgres: `
   with here as (select coalesce(
     (select relnamespace from pg_class where oid = to_regclass('sync_schema')),
@@ -82,6 +108,8 @@ const listObjects: Readonly<Record<DatabaseKind, string>> = {
     from pg_class join here on relnamespace = here.id where relkind in ('r', 'i', 'v')
   union all select 'key', relname from pg_class join here on relnamespace = here.id
     join pg_constraint on conrelid = pg_class.oid and contype = 'p'
+  union all select 'index on', indexed.relname || ': ' || pg_class.relname from pg_class join here on relnamespace = here.id
+    join pg_index on indexrelid = pg_class.oid join pg_class indexed on indexed.oid = indrelid
   union all select 'trigger', tgname from pg_class join here on relnamespace = here.id
     join pg_trigger on tgrelid = pg_class.oid and not tgisinternal`,
 }

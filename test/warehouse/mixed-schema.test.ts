@@ -5,13 +5,14 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
+import { released } from '../../schema/migrations/migrations.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { runInProcess } from '../cli/run-in-process.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { dumpPostgres, restorePostgres, restoreSqlite } from '../support/guide-backup.ts'
 import { findPrograms } from '../support/postgres-server.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
-import { connect } from './older-warehouse.ts'
+import { connect, openReleased } from './older-warehouse.ts'
 import { createReleased } from './released-warehouse.ts'
 
 const [sqlite, postgres] = databases
@@ -155,6 +156,42 @@ test('what people made beside the tables is no fault: a virtual table whose modu
   const migrated = await openWarehouse(database.url)
   expect(migrated.migration?.applied).toHaveLength(1)
   await migrated.close()
+})
+
+const peoples: Readonly<Record<string, readonly [made: string, says: string]>> = {
+  'a table': ['create table fct_visit (id integer primary key, place text)', 'a table fct_visit'],
+  'a table without a key': ['create table fct_visit (place text)', 'a table fct_visit'],
+  'a view': ["create view fct_visit as select 'x' as place", 'a view fct_visit'],
+  'an index': [
+    'create table places (place text); create index visitors_by_email on places (place)',
+    'an index visitors_by_email',
+  ],
+}
+
+for (const db of databases)
+  test.for(Object.entries(peoples))(
+    `%s of people that has a newer name is left alone — ${db.name}`,
+    async ([, [made, says]]) => {
+      const { database, query: run, close } = await openReleased(db)
+      for (const statement of made.split('; ')) await run(statement)
+      const error = await database.open().catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({
+        why: expect.stringContaining(`${says} that deskmirror did not create`),
+        exitCode: 2,
+      })
+      expect(await run('select count(*) as n from sync_schema')).toEqual([{ n: released.length }])
+      await close()
+    },
+  )
+
+test.for(databases)('a database of another program is not taken for a half restored one — $name', async (db) => {
+  const database = await db.makeEmpty()
+  onTestFinished(database.drop)
+  await query(database, 'create table conversations (id integer primary key, title text)')
+  await expect(database.open()).rejects.toMatchObject({
+    why: expect.stringContaining('a table conversations that deskmirror did not create'),
+    next: expect.stringContaining('schema'),
+  })
 })
 
 test('a schema may have any name, also before anything is in it', async () => {
