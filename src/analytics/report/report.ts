@@ -4,16 +4,8 @@ import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
-import type {
-  DayRow,
-  HourRow,
-  PeriodData,
-  ReportData,
-  ResponseTimeRow,
-  RollupRow,
-  TargetCounts,
-  TargetName,
-} from '../sql/report-data.ts'
+import type { HourRow, ReportData, RollupRow } from '../sql/report-data.ts'
+import type { DayRow, PeriodData, ResponseTimeRow, TargetCounts, TargetName } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
 import { findUncertainties, type Uncertainty } from './uncertainties.ts'

@@ -1,6 +1,7 @@
 /** Data of a report: a test names what it is about, the rest is a quiet week. */
 import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
-import type { PeriodData, ReportData } from '../../../src/analytics/sql/report-data.ts'
+import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
+import type { PeriodData } from '../../../src/analytics/sql/report-periods.ts'
 
 /** Its parts add up, as the views promise. */
 export function periodData(over: Partial<PeriodData> = {}): PeriodData {
