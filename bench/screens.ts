@@ -5,7 +5,7 @@
  */
 
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -149,6 +149,7 @@ for (const [look, options] of Object.entries(looks)) {
 await browser.close()
 await http.close()
 await reads.close()
+rmSync(work, { recursive: true })
 process.stdout.write(`${folder}: ${(shown.length + 1) * Object.keys(looks).length} pictures\n`)
 
 type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'uncertain', string>>

@@ -101,6 +101,7 @@ function linkedCell(view: View, column: string, row: PeriodRow): Html | string {
 function cellOf({ table }: Pick<View, 'table'>, column: string, row: PeriodRow): Html | string {
   const value = row[column] ?? null
   if (value === '') return html`<span class="faint">none</span>`
+  if (column === 'date') return html`<time>${value}</time>`
   if (typeof value !== 'number') return foreignText(value)
   if (table.key.includes(column)) return keyText(column, value)
   return formatValue(value, table.view.columns[column]?.unit ?? 'count')

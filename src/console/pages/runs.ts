@@ -20,7 +20,7 @@ function outcomeOf({ outcome, startedAt }: RunRow, now: number): string {
   return outcome === null ? `running for ${ageText(now - Date.parse(startedAt))}` : (outcomeWords[outcome] ?? outcome)
 }
 
-export function runTable(runs: readonly RunRow[], frame: ProjectFrame): Html {
+export function runTable(runs: readonly RunRow[], frame: ProjectFrame, empty = 'No sync has run yet.'): Html {
   return table(
     'Sync runs, the last one first',
     ['Started', 'Mode', 'Outcome', '#Took', '#Requests', '#Rows', '#Changed'],
@@ -33,7 +33,7 @@ export function runTable(runs: readonly RunRow[], frame: ProjectFrame): Html {
       formatCount(run.rows),
       formatCount(run.changed),
     ]),
-    'There is no such run.',
+    empty,
   )
 }
 
@@ -49,7 +49,7 @@ export async function showRuns({ db, frame, query }: ScreenRequest): Promise<Pag
     to: withQuery(address, { outcome: value }),
     isChosen: value === outcome,
   }))
-  const content = html`${choices('Outcome', filters)}${runTable(runs, frame)}
+  const content = html`${choices('Outcome', filters)}${runTable(runs, frame, outcome === null ? undefined : 'There is no such run.')}
 ${older(next === null ? null : withQuery(address, { outcome, before: next }))}`
   return { title: 'Runs', section: 'Runs', content }
 }
