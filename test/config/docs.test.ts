@@ -58,6 +58,7 @@ test('no document names a variable that the program does not know', () => {
 const harmless = {
   DESKMIRROR_CONFIG: '',
   DESKMIRROR_DATABASE_URL: 'sqlite:x.db',
+  DESKMIRROR_ANALYST_DATABASE_URL: 'sqlite:x.db',
   DESKMIRROR_QUEUE_URL: 'embedded',
   DESKMIRROR_HTTP: 'off',
   DESKMIRROR_CONCURRENCY: '1',

@@ -13,12 +13,19 @@ import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { sampled } from '../support/sampled.ts'
 import { commit, conversation, message } from './row-fixtures.ts'
 
-const limits = { ...usualLimits, ms: 700 }
+/** For statements that have to be ended. */
+const short = { ...usualLimits, ms: 700 }
 const setting = 'DESKMIRROR_ANALYST_DATABASE_URL'
 
 for (const db of databases) {
   describe(`a statement of an assistant — ${db.name}`, () => {
-    let [database, warehouse, query, role] = [] as unknown as [DatabaseInstance, Warehouse, BoundedQuery, string]
+    let [database, warehouse, query, brief, role] = [] as unknown as [
+      DatabaseInstance,
+      Warehouse,
+      BoundedQuery,
+      BoundedQuery,
+      string,
+    ]
     beforeAll(async () => {
       database = await db.make()
       warehouse = await database.open()
@@ -36,10 +43,12 @@ for (const db of databases) {
         await warehouse.query(`create role ${role} login password 'secret'`)
         await grantToAnalyst(warehouse.db, warehouse.kind, role)
       }
-      query = await openBoundedQuery(addressOf(role), setting, limits)
+      query = await openBoundedQuery(addressOf(role), setting, usualLimits)
+      brief = await openBoundedQuery(addressOf(role), setting, short)
     })
     afterAll(async () => {
       await query.close()
+      await brief.close()
       if (role !== undefined) {
         await warehouse.query(`drop owned by ${role}`)
         await warehouse.query(`drop role ${role}`)
@@ -78,9 +87,9 @@ for (const db of databases) {
       return hash.digest('hex')
     }
 
-    const ask = async (statement: string) => {
+    const ask = async (statement: string, asked = query) => {
       const startedAt = performance.now()
-      const answer = await query.run(statement).catch((error: unknown) => error)
+      const answer = await asked.run(statement).catch((error: unknown) => error)
       return { answer, tookMs: performance.now() - startedAt }
     }
 
@@ -124,7 +133,7 @@ for (const db of databases) {
 
     test('that never ends is ended, and the next one is answered', async () => {
       for (const statement of endless[db.name]) {
-        const { answer, tookMs } = await ask(statement)
+        const { answer, tookMs } = await ask(statement, brief)
         expect([statement, String(answer)]).toEqual([statement, expect.stringMatching(/longer than 0.7 s/)])
         expect(tookMs).toBeLessThan(5000)
       }
@@ -133,7 +142,7 @@ for (const db of databases) {
 
     test('that returns a gigabyte is refused, cut or ended', async () => {
       for (const statement of enormous[db.name]) {
-        const { answer, tookMs } = await ask(statement)
+        const { answer, tookMs } = await ask(statement, brief)
         expect([statement, answer instanceof UserError || JSON.stringify(answer).length < 250_000]).toEqual([
           statement,
           true,
@@ -145,7 +154,8 @@ for (const db of databases) {
     if (db.name === 'postgres')
       test('runs under no role that may write, not even by another role that it could become', async () => {
         const [owner, member, writer] = ['o', 'm', 'w'].map((letter) => `${letter}_${randomUUID().slice(0, 8)}`)
-        const run = async (user: string) => (await openBoundedQuery(addressOf(user), setting, limits)).run('select 1')
+        const run = async (user: string) =>
+          (await openBoundedQuery(addressOf(user), setting, usualLimits)).run('select 1')
         for (const name of [owner, member, writer])
           await warehouse.query(`create role ${name} login noinherit password 'secret'`)
         await warehouse.query(`grant usage on schema warehouse to ${owner}, ${member}, ${writer}`)
@@ -157,7 +167,7 @@ for (const db of databases) {
           await expect(run(writer!)).rejects.toThrow(/may write to tables/)
           await expect(run(member!)).rejects.toThrow(/may write to tables/)
           await expect(query.run('select content from messages')).rejects.toThrow(/permission denied.*analysts/)
-          const asOwner = await openBoundedQuery(database.url, 'DESKMIRROR_DATABASE_URL', limits)
+          const asOwner = await openBoundedQuery(database.url, 'DESKMIRROR_DATABASE_URL', usualLimits)
           await expect(asOwner.run('select 1')).rejects.toThrow(/superuser/)
         } finally {
           for (const name of [owner, member, writer]) {
