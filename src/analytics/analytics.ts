@@ -1,12 +1,12 @@
 /**
  * Facts, views and the report for analysts: derived from the mirror by one code, whether refreshed or rebuilt.
  */
-export { chooseReportPeriod, type DateRange, parseDate } from './core/report-period.ts'
+export { type DateRange, parseDate } from './core/report-period.ts'
 export { hasWord, isFound, parseSearch, type SearchQuery } from './core/search-words.ts'
 export { type Change, formatChange, formatValue } from './report/change.ts'
-export { buildReport, type Report } from './report/report.ts'
+export { type Report, readReport } from './report/report.ts'
 export { reportPage } from './report/report-page.ts'
-export { buildWeek, type Week, type WeekNumbers } from './report/week.ts'
+export { readWeek, type Week, type WeekNumbers } from './report/week.ts'
 export { countPendingConversations, isDerived } from './sql/facts-state.ts'
 export { type GrantReport, grantToAnalyst } from './sql/grant.ts'
 export { createProjectFacts, type FactsOptions } from './sql/project-facts.ts'
@@ -20,11 +20,9 @@ export {
   readAgentNames,
   readPeriodTable,
 } from './sql/read-period-table.ts'
-export { readReportData } from './sql/report-data.ts'
 export { lastMessageAt, removeSearchEntries } from './sql/search-index.ts'
 export { explainDependentView, showDiscoveredColumns, updateAnalyticsViews } from './sql/views.ts'
 export { countOnlyService, describeDifference, waitingCounted, waitingNow } from './sql/waiting.ts'
-export { readWeekData } from './sql/week-data.ts'
 export { analystObjects, analyticsObjects, analyticsViews } from './views/all-views.ts'
 export { type AnalyticsView, describeColumn } from './views/analytics-view.ts'
 export { readingRules, typeWordOf, useOf } from './views/column-words.ts'

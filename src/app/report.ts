@@ -1,8 +1,6 @@
 /** Runs `report`: reads the warehouse only, and writes the file that was asked for. */
 import type { DateRange, Report } from '../analytics/analytics.ts'
-import { chooseReportPeriod } from '../analytics/core/report-period.ts'
-import { buildReport } from '../analytics/report/report.ts'
-import { readReportData } from '../analytics/sql/report-data.ts'
+import { readReport as readReportOf } from '../analytics/report/report.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { createOutputFile } from '../export/output-file.ts'
 import { listMirroredProjects } from '../maintenance/sql/projects.ts'
@@ -30,11 +28,9 @@ export function readReport(
   dates: Partial<DateRange>,
   now: EpochMs,
 ): Promise<Report> {
-  const read = async (warehouse: Warehouse) => {
-    const data = await readReportData(warehouse.db, warehouse.kind, projectId, now, (...days) =>
-      chooseReportPeriod(dates, ...days),
-    )
-    if (data !== null) return buildReport(name, data, now)
+  const read = async ({ projectDb }: Warehouse) => {
+    const report = await readReportOf(projectDb(projectId), name, dates, now)
+    if (report !== null) return report
     throw new UserError({
       what: `there is nothing to report of ${name}`,
       why: 'no facts have been derived from its mirror yet',

@@ -3,9 +3,11 @@
 import { decideBatch, decideSending, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
+import { readSlotLimits } from '../app/request-budgets.ts'
 import { reviewQueuedBatch } from '../app/review.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import { countOperations, estimateBatchMs } from '../outbox/core/batches.ts'
 import { changedStatuses, decisions, isAboutProject } from '../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../outbox/core/review.ts'
 import type {
@@ -94,23 +96,24 @@ export type Selection = Awaited<ReturnType<typeof readSelection>>
 type PageOfRows = { readonly limit: number; readonly only: Operation | null; readonly after: number }
 
 /** What a decision is about: a page of its rows, and the digest that names all of them. */
-export function readSelection(
+export async function readSelection(
   warehouse: Warehouse,
   project: ConsoleProject,
   filter: OutboxFilter,
   { limit, only, after }: PageOfRows = { limit: 0, only: null, after: 0 },
 ) {
+  const limits = await readSlotLimits(warehouse, project)
   return withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
     const named = await outbox.digestOf(filter)
     const shown = only === null ? filter : { ...filter, operations: [only] }
     const entries = limit === 0 ? [] : await outbox.list(shown, limit, after)
-    const counts: Partial<Record<Operation, number>> = {}
-    for (const { operation, count } of await outbox.countByOperation(filter))
-      counts[operation] = (counts[operation] ?? 0) + count
+    const counts = countOperations(await outbox.countByOperation(filter))
     return {
       named,
       entries: await outbox.nameEntries(entries),
       counts,
+      /** Of all of them, if they were sent now. */
+      takesMs: estimateBatchMs(limits, counts, 0),
       batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
     }
   })

@@ -1,12 +1,9 @@
 /** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { DateRange, FactFilter, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
-import { chooseReportPeriod } from '../analytics/core/report-period.ts'
-import { buildReport } from '../analytics/report/report.ts'
-import { buildWeek } from '../analytics/report/week.ts'
+import { readReport } from '../analytics/report/report.ts'
+import { readWeek } from '../analytics/report/week.ts'
 import { readAgentNames, readPeriodTable } from '../analytics/sql/read-period-table.ts'
-import { readReportData } from '../analytics/sql/report-data.ts'
-import { readWeekData } from '../analytics/sql/week-data.ts'
 import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import { rememberResults } from '../http/remember-results.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
@@ -55,8 +52,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   })
   /** `numbers` null: no facts have been derived yet. */
   const weeks = remember(daysHoldMs, async (project: ConsoleProject) => {
-    const data = await readWeekData(await longDb(project), now())
-    return { numbers: data && buildWeek(data) }
+    return { numbers: await readWeek(await longDb(project), now()) }
   })
   const periodTables = remember(countsHoldMs, async ({ project, name, period }: PeriodRequest) =>
     readPeriodTable(await longDb(project), name, period),
@@ -66,10 +62,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   )
   /** `report` null: no facts have been derived yet. */
   const reports = remember(countsHoldMs, async ({ project, range }: RangeRequest<Partial<DateRange>>) => {
-    const { db, kind } = await longDb(project)
-    const choose = (...days: [string, string]) => chooseReportPeriod(range, ...days)
-    const data = await readReportData(db, kind, project.projectId, now(), choose)
-    return { report: data && buildReport(project.name, data, now()) }
+    return { report: await readReport(await longDb(project), project.name, range, now()) }
   })
   type ListRequest = { readonly project: ConsoleProject; readonly filter: FactFilter; readonly offset: number }
   const lists = remember(countsHoldMs, async ({ project, filter, offset }: ListRequest) =>

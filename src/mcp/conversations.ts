@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { listWritebacksTo } from '../console/pages/conversations.ts'
 import { readConversation, readVisitor, readWaiting } from '../console/sql/conversations.ts'
 import { search } from '../console/sql/search.ts'
-import { createOutbox } from '../outbox/sql/outbox.ts'
 import { UserError } from '../values/user-error.ts'
 import { defineTool } from './tool.ts'
 
@@ -80,7 +79,7 @@ export const readTool = defineTool({
     }
     const each = Math.max(500, Math.floor(shownCharacters / Math.max(1, data.messages.length)))
     const messages = data.messages.map((message) => ({ ...message, content: cut(message.content, each) }))
-    const entries = await listWritebacksTo(createOutbox(db), data)
+    const entries = await listWritebacksTo(db, data)
     const writebacks = entries.map(({ id, operation, status, batchId: batch, createdBy, createdAt, payload }) => ({
       ...{ id, operation, status, batch, createdBy, createdAt, payload },
     }))

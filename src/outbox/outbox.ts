@@ -10,6 +10,7 @@ export {
   type BatchState,
   type BatchSummary,
   type ColumnMap,
+  countOperations,
   estimateBatchMs,
   estimateSends,
   type NotReverted,

@@ -1,6 +1,6 @@
 /** Pages as pure functions: data in, words out. */
 import { describe, expect, test } from 'vitest'
-import { buildWeek } from '../../src/analytics/analytics.ts'
+import { buildWeek } from '../../src/analytics/report/week.ts'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'

@@ -3,8 +3,9 @@
 import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
-import { type DateRange, datesOf } from '../core/report-period.ts'
-import type { HourRow, ReportData, RollupRow } from '../sql/report-data.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { chooseReportPeriod, type DateRange, datesOf } from '../core/report-period.ts'
+import { type HourRow, type ReportData, type RollupRow, readReportData } from '../sql/report-data.ts'
 import type { DayRow, PeriodData, ResponseTimeRow, TargetCounts, TargetName } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
@@ -65,6 +66,18 @@ type Target = TargetName & Changes<'waits' | 'met' | 'missed' | 'open' | 'withou
 
 /** `weekday`: 1 = Monday … 7. `isWhole`: it is over and read to its end. */
 export type Day = DayRow & { readonly weekday: number; readonly isWhole: boolean }
+
+/** Null: no facts have been derived yet. Throws UserError if the period is invalid. */
+export async function readReport(
+  { db, kind, project }: ProjectDb,
+  name: string,
+  dates: Partial<DateRange>,
+  now: EpochMs,
+): Promise<Report | null> {
+  const choose = (...days: [LocalDate, LocalDate]) => chooseReportPeriod(dates, ...days)
+  const data = await readReportData(db, kind, project, now, choose)
+  return data && buildReport(name, data, now)
+}
 
 export function buildReport(name: string, data: ReportData, now: EpochMs): Report {
   const { period, project, current } = data

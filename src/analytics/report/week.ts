@@ -1,7 +1,8 @@
 /** The last seven days that are over beside the seven before them: what a lead looks at first, every morning. */
-import type { Seconds } from '../../values/time.ts'
+import type { EpochMs, Seconds } from '../../values/time.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
-import type { WeekData, WeekDay } from '../sql/week-data.ts'
+import { readWeekData, type WeekData, type WeekDay } from '../sql/week-data.ts'
 import { type Change, changeOf } from './change.ts'
 
 /** The same numbers of a day and of a week. */
@@ -21,6 +22,12 @@ export type Week = {
 
 /** Before changes were watched, reopenings were not seen, so these are too small. */
 const watched: readonly (keyof WeekNumbers)[] = ['waitingAtEnd', 'openAtEnd', 'handlings']
+
+/** Null: no day has been read to its end yet. */
+export async function readWeek(context: ProjectDb, now: EpochMs): Promise<Week | null> {
+  const data = await readWeekData(context, now)
+  return data && buildWeek(data)
+}
 
 export function buildWeek({ period, firstDate, mirroredFrom, days, medians }: WeekData): Week {
   const { before } = period

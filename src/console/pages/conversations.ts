@@ -3,11 +3,13 @@
 import { parseSearch } from '../../analytics/core/search-words.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
 import { describeRequest } from '../../outbox/core/review-labels.ts'
-import type { NamedEntry, Outbox } from '../../outbox/outbox.ts'
+import type { NamedEntry } from '../../outbox/outbox.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
@@ -75,10 +77,10 @@ function pendingNote(count: number): string {
   return `Up to ${formatCount(count)} conversations have changed and follow after the next sync.`
 }
 
-export async function showConversation({ db, outbox, frame, id, query }: ScreenRequest): Promise<Page | null> {
+export async function showConversation({ db, frame, id, query }: ScreenRequest): Promise<Page | null> {
   const data = await readConversation(db, id, digitsOf(query('before')))
   if (data === null) return null
-  const writebacks = await listWritebacksTo(outbox, data)
+  const writebacks = await listWritebacksTo(db, data)
   const key = query('drafted')
   const joined = key === null ? null : (writebacks.find(({ ref }) => ref?.startsWith(key))?.batchId ?? null)
   return conversationPage(data, writebacks, { draft: null, problem: null, joined }, frame)
@@ -88,9 +90,10 @@ const listedWritebacks = 20
 
 /** What is queued for the conversation and its visitor, or was sent; the newest first. */
 export async function listWritebacksTo(
-  outbox: Outbox,
+  db: ProjectDb,
   { id, visitorId }: Pick<ConversationData, 'id' | 'visitorId'>,
 ): Promise<readonly NamedEntry[]> {
+  const outbox = createOutbox(db)
   const targets = [id, ...(visitorId === null ? [] : [visitorId])]
   const lists = await Promise.all(targets.map((target) => outbox.listNewest({ target }, listedWritebacks)))
   const newest = lists.flat().toSorted((a, b) => b.seq - a.seq)

@@ -1,7 +1,5 @@
 /** The page before a decision: exactly what it is about. */
 import { readSendingFacts } from '../../app/batches.ts'
-import { readSlotLimits } from '../../app/request-budgets.ts'
-import { estimateBatchMs } from '../../outbox/core/batches.ts'
 import { decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
 import { describeTerms } from '../../outbox/core/review-labels.ts'
@@ -61,7 +59,7 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   const only = operations.find((operation) => operation === query('only')) ?? null
   const after = Number(digitsOf(query('after')) ?? 0)
   const selection = await readSelection(warehouse, project, filter, { limit: rowsShown, only, after })
-  const { named, counts, batch: whole } = selection
+  const { named, counts, takesMs, batch: whole } = selection
   const { count, digest } = named
   const { queued = 0, sending = 0 } = whole?.counts ?? {}
   // Rows are leaving meanwhile, so the digest cannot name them.
@@ -76,7 +74,6 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p>${now}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
-  const takesMs = estimateBatchMs(await readSlotLimits(warehouse, project), counts, 0)
   const fields = hiddenFields({
     ...{ decision, ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { id: ids }) },
     ...{ ...(would === null ? {} : { would }), ...(isMoving ? {} : { digest }) },

@@ -8,7 +8,6 @@ import type { Config } from '../../config/config.ts'
 import type { Viewer } from '../../config/people.ts'
 import type { MistakeKind } from '../../imports/imports.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
-import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
@@ -50,7 +49,7 @@ export function addDrafts(app: FastifyInstance, site: Site): void {
     if (config === null || whyNot !== null)
       return sendProblem(reply, 403, 'Not allowed', whyNot ?? '', address, project)
     if (draft === null) return sendProblem(reply, 400, 'This did not work', 'The form is not whole.', address, project)
-    const queued = await listWritebacksTo(createOutbox(db), conversation)
+    const queued = await listWritebacksTo(db, conversation)
     const problem =
       findProblem(draft, conversation, queued) ?? (await queueDraft(config, project, draft, conversation, frame))
     if (problem === null) return reply.redirect(`${withQuery(address, { drafted: draft.key })}#write`, 303)

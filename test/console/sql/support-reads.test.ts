@@ -1,7 +1,7 @@
 /** What the pages for those who answer read, on each database: one mirror that all tests look at. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chooseReportPeriod } from '../../../src/analytics/analytics.ts'
+import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import { readReportData } from '../../../src/analytics/sql/report-data.ts'
 import { openMirror } from '../../../src/app/mirror.ts'
