@@ -101,6 +101,7 @@ const sinceReleased: Readonly<Record<string, Migration>> = {
   '0036_waiting_facts': {},
   '0037_stopped_sending': {},
   '0038_source_rows': {},
+  '0039_older_senders': {},
 }
 
 /** Those of operations have no step: checks are made anew whenever they differ. */
