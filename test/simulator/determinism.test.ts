@@ -3,21 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { createUptime } from '../../src/service/rate-limit/uptime.ts'
 import { toTimestamp } from '../../src/values/time.ts'
 import { fastFolder } from '../support/fast-folder.ts'
 import { findDifference } from './find-difference.ts'
 import type { TraceLine } from './scheduler.ts'
 import { createSimulatedDatabase } from './simulated-database.ts'
-import { runReplay } from './simulator-runs.ts'
-import { makeTemplate } from './template.ts'
+import { runReplay, simulatorTemplate } from './simulator-runs.ts'
 import { addVirtualFunctions } from './virtual-sql.ts'
 import { runSchedule } from './world.ts'
 
 const folder = mkdtempSync(join(fastFolder(), 'deskmirror-simulator-'))
-const template = join(folder, 'template.db')
-beforeAll(() => makeTemplate(template))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 test('four schedules are the same again, in reverse order', async ({ signal }) => {
@@ -42,7 +39,7 @@ test('no schedule reaches a clock, a timer, a random number or a thread of the m
 })
 
 test('a schedule is the same with a trace', async () => {
-  const database = openDatabase()
+  const database = await openDatabase()
   // In the second, processes are suspended.
   for (const seed of [1, 30]) {
     const trace: TraceLine[] = []
@@ -52,7 +49,7 @@ test('a schedule is the same with a trace', async () => {
 })
 
 test('what else runs in this process neither changes a schedule nor waits for it', async () => {
-  const database = openDatabase()
+  const database = await openDatabase()
   const alone = await runSchedule(1, database)
   const schedule = { isOver: false }
   const beside = drawNumbersUntil(() => schedule.isOver)
@@ -63,7 +60,7 @@ test('what else runs in this process neither changes a schedule nor waits for it
 
 test('a clock that is not the schedule’s is noticed', async () => {
   let second = 0
-  const database = openDatabase((connection) => {
+  const database = await openDatabase((connection) => {
     addVirtualFunctions(connection)
     connection.function('strftime', { varargs: true }, () => toTimestamp(1000 * ++second))
   })
@@ -75,14 +72,14 @@ test('a clock that is not the schedule’s is noticed', async () => {
 
 test('after a schedule the clocks of this process run on', async () => {
   const uptimeMs = createUptime()
-  await runSchedule(1, openDatabase())
+  await runSchedule(1, await openDatabase())
   const before = uptimeMs()
   await sleep(50)
   expect(uptimeMs() - before).toBeGreaterThanOrEqual(40)
 })
 
-function openDatabase(addFunctions?: (connection: Database.Database) => void) {
-  const database = createSimulatedDatabase(template, join(folder, 'schedule.db'), addFunctions)
+async function openDatabase(addFunctions?: (connection: Database.Database) => void) {
+  const database = createSimulatedDatabase(await simulatorTemplate(), join(folder, 'schedule.db'), addFunctions)
   onTestFinished(database.close)
   return database
 }

@@ -4,6 +4,9 @@
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { makeOnce } from '../support/make-once.ts'
+import { sourceVersion } from '../support/warehouse-templates.ts'
+import { makeTemplate } from './template.ts'
 
 const root = join(import.meta.dirname, '../..')
 const replay = join('test', 'simulator', 'replay.ts')
@@ -21,11 +24,14 @@ export async function runSchedules(first: number, count: number, signal: AbortSi
   await runReplay([...options, String(first), String(count)], { signal })
 }
 
+export const simulatorTemplate = () => makeOnce(`${sourceVersion()}-simulator.db`, makeTemplate)
+
 /** What it prints. Rejects if it fails. */
-export function runReplay(words: readonly string[], { signal, nodeOptions = [], env }: ReplayOptions): Promise<string> {
+export async function runReplay(words: readonly string[], { signal, nodeOptions = [], env }: ReplayOptions) {
+  const template = `--template=${await simulatorTemplate()}`
   const options = { cwd: root, signal, maxBuffer: 1 << 28, env: { ...process.env, ...env } }
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, [...nodeOptions, replay, ...words], options, (error, stdout, stderr) => {
+  return new Promise<string>((resolve, reject) => {
+    execFile(process.execPath, [...nodeOptions, replay, template, ...words], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
       else reject(signal.aborted ? error : new Error(describeFailure(stdout, stderr)))
     })

@@ -8,9 +8,9 @@ import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 
 type Work = (context: SandboxContext, visitor: string) => Promise<void>
 
-/** Visitors with more than a page of entries each, the last 60 of them in one second. */
+/** A visitor with more than a page of entries, the last 60 of them in one second. */
 async function withActivity(switches: Partial<Switches>, work: Work): Promise<void> {
-  const size = { conversations: 0, visitors: 3, calls: 0, days: 1, activityPerVisitor: [230, 230] } as const
+  const size = { conversations: 0, visitors: 1, calls: 0, days: 1, activityPerVisitor: [230, 230] } as const
   const options = { seed: 1, speed: 0, size, switches: { 'storm.activity': 60, ...switches } }
   await withSandbox(options, (context) => work(context, [...context.sandbox.truth('visitors')][0]!.id!))
 }

@@ -7,11 +7,11 @@ import {
   findFaults,
   findFaultsOf,
   findFaultsOfWholeRun,
+  openCopy,
   runOnce,
   runQuietly,
   type Scene,
   type Service,
-  sqlite,
   withService,
 } from './interrupted-runs.ts'
 
@@ -130,8 +130,7 @@ for (const service of services.filter(({ switches }) => 'conversations.handled' 
       for (let [n, isOver] = [1, false]; !isOver; n += 1) {
         await withService({ ...service, rows: 150 }, async (scene) => {
           changeFlags(scene, !isHandled)
-          const database = await sqlite.makeForSandbox()
-          const warehouse = await database.open()
+          const { warehouse } = await openCopy(scene)
           const { outcome } = await runOnce(scene, warehouse, 'incremental', (answer) => {
             if (answer === n) changeFlags(scene, isHandled)
             return answer === n ? 'abort' : 'continue'
@@ -141,7 +140,7 @@ for (const service of services.filter(({ switches }) => 'conversations.handled' 
           const { mutate } = scene.sandbox
           mutate.setHandled(mutate.addConversation().id, true)
           expectNone(await findFaults(scene, warehouse, await runQuietly(scene, warehouse)))
-          await database.drop()
+          await warehouse.close()
         })
       }
     })

@@ -2,11 +2,15 @@
  * Syncs of one list that are ended after any answer, and what must hold afterwards. A run is a function of what the
  * warehouse holds, so what follows two equal states is checked once.
  */
-
-import { copyFileSync, existsSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import type { StreamName } from '../../../schema/stream-specs.ts'
+import { analyticsViews } from '../../../src/analytics/views/all-views.ts'
 import { openMirror } from '../../../src/app/mirror.ts'
-import type { Warehouse } from '../../../src/app/open.ts'
+import { createWarehouse, type Warehouse } from '../../../src/app/open.ts'
 import { createLog } from '../../../src/log.ts'
 import type { SyncMode } from '../../../src/mirror/core/reports.ts'
 import { runSync } from '../../../src/mirror/sync/sync.ts'
@@ -16,13 +20,15 @@ import { createClient } from '../../../src/service/client.ts'
 import { createMemoryStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
 import type { EpochSeconds } from '../../../src/values/time.ts'
+import { openSqlitePool } from '../../../src/warehouse/sqlite.ts'
 import { unlimitedPolicy } from '../../service/test-service.ts'
-import { type DatabaseInstance, databases } from '../../support/databases.ts'
+import { makeOnce } from '../../support/make-once.ts'
 import { sampledCount } from '../../support/sampled.ts'
+import { sqliteTemplateForSandbox } from '../../support/sandbox-template.ts'
+import { sourceVersion } from '../../support/warehouse-templates.ts'
 import { unexplainedDifferences } from './sync-sandbox.ts'
 import { findUncoveredRows, type ListName } from './uncovered-rows.ts'
 
-export const sqlite = databases[0]!
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
 export type Service = {
@@ -35,7 +41,8 @@ export type Service = {
   readonly hidesRows?: true
 }
 
-export type Scene = { readonly sandbox: Sandbox; readonly service: Service }
+/** `folder`: of its warehouses, removed with it. */
+export type Scene = { readonly sandbox: Sandbox; readonly service: Service; readonly folder: string }
 
 /** One run of the mode. `onAnswer`: called after each answer, with its number. */
 export async function runOnce(
@@ -146,48 +153,64 @@ async function checkWarehouse(scene: Scene, warehouse: Warehouse, checked: Set<s
   return [...quiet, ...found.map((fault) => `after a reconcile, ${fault}`)]
 }
 
-type EndedRun = { readonly label: string; readonly database: DatabaseInstance }
+type EndedRun = { readonly label: string; readonly warehouse: Warehouse }
 
 /** After each answer of a run of the mode over a copy of `start`: what Ctrl-C leaves, and what kill -9 leaves. */
-async function* endedRuns(scene: Scene, start: DatabaseInstance, mode: SyncMode): AsyncGenerator<EndedRun> {
+async function* endedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGenerator<EndedRun> {
   for (let n = 1; n <= maxAnswers; n += 1) {
-    const [stopped, killed] = [await copyOf(start), await sqlite.makeEmpty()]
-    const { outcome } = await runOnce(scene, await stopped.open(), mode, (answer) => {
+    const stopped = await openCopy(scene, start)
+    const killed: string[] = []
+    const { outcome } = await runOnce(scene, stopped.warehouse, mode, (answer) => {
       if (answer !== n) return 'continue'
-      copyDatabase(stopped, killed)
+      killed.push(copyDatabase(scene, stopped.path))
       return 'abort'
     })
-    yield { label: `kill -9 at answer ${n}`, database: killed }
-    yield { label: `Ctrl-C at answer ${n}`, database: stopped }
+    for (const path of killed) yield { label: `kill -9 at answer ${n}`, warehouse: await open(path) }
+    yield { label: `Ctrl-C at answer ${n}`, warehouse: stopped.warehouse }
     if (outcome !== 'interrupted') return
   }
 }
 
 /** What runs leave that all end with their time slice, after so many answers, until one reaches its end. */
-async function* slicedRuns(scene: Scene, start: DatabaseInstance, mode: SyncMode): AsyncGenerator<EndedRun> {
+async function* slicedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGenerator<EndedRun> {
   for (let answers = 1; answers <= sampledCount(1, 3); answers += 1) {
-    const database = await copyOf(start)
-    const warehouse = await database.open()
+    const { warehouse } = await openCopy(scene, start)
     const endSlice = (answer: number) => (answer === answers ? 'end slice' : 'continue')
     for (let runs = 0; runs < 20; runs += 1) {
       const { outcome } = await runOnce(scene, warehouse, mode, endSlice)
       if (outcome !== 'interrupted') break
     }
-    yield { label: `slices of ${answers}`, database }
+    yield { label: `slices of ${answers}`, warehouse }
   }
 }
 
-async function copyOf(from: DatabaseInstance): Promise<DatabaseInstance> {
-  const copy = await sqlite.makeEmpty()
-  copyDatabase(from, copy)
-  return copy
+/** A warehouse without rows, and without the views for analysts: reading them takes most of the time of opening it. */
+function emptyWarehouse(): Promise<string> {
+  return makeOnce(`${sourceVersion()}-without-views.db`, async (path) => {
+    copyFileSync(await sqliteTemplateForSandbox(), path)
+    const database = new Sqlite(path)
+    for (const view of ['sync_views', ...Object.keys(analyticsViews).reverse()]) database.exec(`drop view ${view}`)
+    database.close()
+  })
+}
+
+/** By default of a warehouse without rows. */
+export async function openCopy(scene: Scene, of?: string) {
+  const path = copyDatabase(scene, of ?? (await emptyWarehouse()))
+  return { path, warehouse: await open(path) }
+}
+
+/** As a reader, which does not look for the views, but with a connection that can write. */
+function open(path: string): Promise<Warehouse> {
+  return createWarehouse(openSqlitePool(path, { mustExist: true, synchronous: 'normal' }), { access: 'read' })
 }
 
 /** What a process leaves on the disk that dies now: between two statements, as this one waits for nothing. */
-function copyDatabase(from: DatabaseInstance, to: DatabaseInstance): void {
-  const [source, target] = [from, to].map(({ url }) => url!.slice('sqlite:'.length))
-  copyFileSync(source!, target!)
+function copyDatabase({ folder }: Scene, source: string): string {
+  const target = join(folder, `${randomUUID()}.db`)
+  copyFileSync(source, target)
   if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${target}-wal`)
+  return target
 }
 
 /** At most so many answers into a run. */
@@ -197,11 +220,11 @@ const maxAnswers = 10
 export async function findFaultsOf(scene: Scene, mode: SyncMode, checked: Set<string>): Promise<string[]> {
   const faults: string[] = []
   const continued = new Set<string>()
-  const start = await sqlite.makeForSandbox()
-  if (mode === 'reconcile') await runQuietly(scene, await start.open())
+  const start = await openCopy(scene)
+  if (mode === 'reconcile') await runQuietly(scene, start.warehouse)
+  await start.warehouse.close()
   for (const runs of [endedRuns, slicedRuns]) {
-    for await (const { label, database } of runs(scene, start, mode)) {
-      const warehouse = await database.open()
+    for await (const { label, warehouse } of runs(scene, start.path, mode)) {
       const state = await describeState(warehouse, scene)
       if (!continued.has(state)) {
         continued.add(state)
@@ -209,20 +232,18 @@ export async function findFaultsOf(scene: Scene, mode: SyncMode, checked: Set<st
         const followed = await checkWarehouse(scene, warehouse, checked)
         faults.push(...[...found, ...followed].map((fault) => `${mode}, ${label}: ${fault}`))
       }
-      await database.drop()
+      await warehouse.close()
     }
   }
-  await start.drop()
   return faults
 }
 
 export async function findFaultsOfWholeRun(scene: Scene, checked: Set<string>): Promise<string[]> {
-  const database = await sqlite.makeForSandbox()
-  const warehouse = await database.open()
+  const { warehouse } = await openCopy(scene)
   const { outcome } = await runOnce(scene, warehouse, 'incremental')
   const found = scene.service.hidesRows ? [] : await findFaults(scene, warehouse, outcome)
   const followed = await checkWarehouse(scene, warehouse, checked)
-  await database.drop()
+  await warehouse.close()
   return [...found, ...followed].map((fault) => `not interrupted: ${fault}`)
 }
 
@@ -243,9 +264,11 @@ export async function withService(service: Service, work: (scene: Scene) => Prom
     },
     switches: { 'rate.kind': 'off', content: 'plain', 'pages.size': rows === 135 ? 60 : 200, ...switches },
   })
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-runs-'))
   try {
-    await work({ sandbox, service })
+    await work({ sandbox, service, folder })
   } finally {
+    rmSync(folder, { recursive: true })
     await sandbox.stop()
   }
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { SyncMode } from '../../../src/mirror/core/reports.ts'
 import { daySeconds, type EpochSeconds } from '../../../src/values/time.ts'
-import { findFaults, runOnce, type Scene, type Service, sqlite, withService } from './interrupted-runs.ts'
+import { findFaults, openCopy, runOnce, type Scene, type Service, withService } from './interrupted-runs.ts'
 
 /** Three pages each. */
 const services: readonly Service[] = [
@@ -31,9 +31,9 @@ async function readInSlices(scene: Scene, warehouse: Warehouse, mode: SyncMode, 
 
 const withWarehouse = (service: Service, work: (scene: Scene, warehouse: Warehouse) => Promise<void>) =>
   withService(service, async (scene) => {
-    const database = await sqlite.make()
-    await work(scene, await database.open())
-    await database.drop()
+    const { warehouse } = await openCopy(scene)
+    await work(scene, warehouse)
+    await warehouse.close()
   })
 
 for (const service of services) {
