@@ -12,7 +12,7 @@ import { findDifferences, projectConfigOf, syncOnce } from '../mirror/sync/sync-
 import { sampledTest } from '../support/sampled.ts'
 import { useWorkerStores, type WorkerStoresKind, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
-import type { LogReader } from './log-reader.ts'
+import { type LogReader, waitUntilEqual } from './log-reader.ts'
 
 const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
@@ -35,9 +35,8 @@ for (const { kind, make } of workerStores) {
       onTestFinished(sandbox.stop)
       return sandbox
     }
-    const waitUntilEqual = async (worker: LogReader, sandbox: Sandbox, projectId?: string) => {
-      while ((await findDifferences(stores.warehouse, sandbox, projectId)).length > 0) await worker.waitForNext()
-    }
+    const untilEqual = (worker: LogReader, sandbox: Sandbox, projectId?: string) =>
+      waitUntilEqual(worker, stores.warehouse, sandbox, projectId)
 
     sampledTest(on('redis'), 'syncs new rows while years of backfill are pending', async () => {
       const size = { conversations: 150, visitors: 0, calls: 0, messagesPerConversation: [2, 2], days: 300 } as const
@@ -55,7 +54,7 @@ for (const { kind, make } of workerStores) {
       const [left] = await stores.warehouse.query(`select count(*) as n from sync_children where due_at is not null`)
       expect(Number(left!.n)).toBeGreaterThan(0)
       sandbox.setSwitches({ 'latency.after': 0 })
-      await waitUntilEqual(worker, sandbox)
+      await untilEqual(worker, sandbox)
     })
 
     sampledTest(on('postgres'), 'pauses only the project whose key is denied, until the key changes', async () => {
@@ -70,17 +69,17 @@ for (const { kind, make } of workerStores) {
       })
       const worker = await startWorkerInProcess(workerConfig(stores, [good, denied]))
       await worker.waitFor(({ event, project }) => event === 'project.paused' && project === 'denied')
-      await waitUntilEqual(worker, sandbox, one)
+      await untilEqual(worker, sandbox, one)
       sandbox.advance(2000)
       sandbox.mutateIn(one).addConversation()
-      await waitUntilEqual(worker, sandbox, one)
+      await untilEqual(worker, sandbox, one)
       const { paused } = await readStatus(stores.warehouse.projectDb(two), Date.now(), denied)
       expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
       expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
 
       sandbox.addKey({ key: 'svc_live_right' }, two)
       worker.reload(workerConfig(stores, [good, { ...denied, apiKey: secret('svc_live_right') }]))
-      await waitUntilEqual(worker, sandbox, two)
+      await untilEqual(worker, sandbox, two)
       expect((await readStatus(stores.warehouse.projectDb(two), Date.now(), denied)).paused).toBeNull()
     })
 
@@ -95,13 +94,13 @@ for (const { kind, make } of workerStores) {
         apiKey: secret(`${sandbox.key}_2`),
       })
       const worker = await startWorkerInProcess(workerConfig(stores, [first]))
-      await waitUntilEqual(worker, sandbox, one)
+      await untilEqual(worker, sandbox, one)
       expect(worker.reload(workerConfig(stores, [second], { concurrency: 9 }))).toEqual(['concurrency'])
-      await waitUntilEqual(worker, sandbox, two)
+      await untilEqual(worker, sandbox, two)
       const requestCount = () => sandbox.log().filter(({ path }) => path.includes(one)).length
       const before = requestCount()
       sandbox.mutateIn(two).addConversation()
-      await waitUntilEqual(worker, sandbox, two)
+      await untilEqual(worker, sandbox, two)
       expect(requestCount()).toBe(before)
     })
 
@@ -135,11 +134,11 @@ for (const { kind, make } of workerStores) {
       const sandbox = await startTestSandbox({})
       const config = workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)])
       const worker = await startWorkerInProcess(config)
-      await waitUntilEqual(worker, sandbox)
+      await untilEqual(worker, sandbox)
       if (kind === 'embedded') {
         await worker.stop()
         sandbox.mutate.addConversation()
-        return waitUntilEqual(await startWorkerInProcess(config), sandbox)
+        return untilEqual(await startWorkerInProcess(config), sandbox)
       }
       const backend = (await openBackend(stores.queueUrl, {
         log: silent,
@@ -148,7 +147,7 @@ for (const { kind, make } of workerStores) {
       for (const name of ['schedules', 'sync', 'backfill']) await backend.queue(name).obliterate({ force: true })
       await backend.close()
       sandbox.mutate.addConversation()
-      await waitUntilEqual(worker, sandbox)
+      await untilEqual(worker, sandbox)
     })
   })
 }
@@ -167,8 +166,8 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
         await startWorkerInProcess(config, { sliceMs: 100 }),
         await startWorkerInProcess(config, { sliceMs: 100 }),
       ] as const
-      while ((await findDifferences(stores.warehouse, sandbox)).length > 0)
-        await Promise.race(workers.map((worker) => worker.waitForNext()))
+      const waitForNext = () => Promise.race(workers.map((worker) => worker.waitForNext()))
+      await waitUntilEqual({ waitForNext }, stores.warehouse, sandbox)
       const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
       // The newest one may be read again: nothing shows that its last second was complete.
       expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
@@ -178,7 +177,7 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
 
       await workers[0].stop()
       sandbox.mutate.addConversation()
-      while ((await findDifferences(stores.warehouse, sandbox)).length > 0) await workers[1].waitForNext()
+      await waitUntilEqual(workers[1], stores.warehouse, sandbox)
     })
 
     test('discard a job with unknown data, and continue', async () => {
@@ -202,7 +201,7 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       await syncQueue.addBulk(unknown.map((data) => ({ name: 'x', data })))
       for (const _ of [1, 2, 3]) await worker.waitForNext()
       while (worker.log.filter(({ event }) => event === 'job.dropped').length < 3) await worker.waitForNext()
-      while ((await findDifferences(stores.warehouse, sandbox)).length > 0) await worker.waitForNext()
+      await waitUntilEqual(worker, stores.warehouse, sandbox)
       await backend.close()
     })
   })

@@ -8,13 +8,13 @@ import { openWarehouse } from '../../src/app/open.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { startTestRedis } from '../jobs/queue-fixtures.ts'
-import { findDifferences, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
+import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { type WorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
-import type { LogReader } from './log-reader.ts'
+import { type LogReader, waitUntilEqual } from './log-reader.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
 const [, redisStores] = workerStores
@@ -26,9 +26,6 @@ const startTestSandbox = async () => {
   const sandbox = await startSandbox({ seed: 3, size, switches: { 'rate.kind': 'off' } })
   onTestFinished(sandbox.stop)
   return sandbox
-}
-const waitUntilEqual = async (worker: LogReader, warehouse: Warehouse, sandbox: Sandbox) => {
-  while ((await findDifferences(warehouse, sandbox)).length > 0) await worker.waitForNext()
 }
 const logged = ({ log }: LogReader, name: string) =>
   log.filter(({ event, level }) => event === name && level !== 'debug')

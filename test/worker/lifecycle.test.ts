@@ -1,6 +1,6 @@
 /** The life cycle of a worker process, with the service and the warehouse, on each kind of queue. */
 
-import { expect, onTestFailed, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { MutationKind } from '../../src/sandbox/mutations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -8,7 +8,7 @@ import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import { findDifferences } from '../mirror/sync/sync-sandbox.ts'
 import { sampled } from '../support/sampled.ts'
 import { workerStores } from './fixtures.ts'
-import type { LogLine, LogReader } from './log-reader.ts'
+import { type LogLine, waitUntilEqual } from './log-reader.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
 const size = {
@@ -28,16 +28,6 @@ function change(sandbox: Sandbox, count: number): void {
   for (let nth = 0; nth < count; nth += 1) {
     sandbox.advance(2000)
     sandbox.applyRandomMutations(1, nth, visible)
-  }
-}
-
-/** Resolves when the mirror equals the service. */
-async function waitUntilEqual(worker: LogReader, warehouse: Warehouse, sandbox: Sandbox): Promise<void> {
-  let differences = await findDifferences(warehouse, sandbox)
-  onTestFailed(() => void process.stderr.write(`Differences: ${JSON.stringify(differences.slice(0, 5))}\n`))
-  while (differences.length > 0) {
-    await worker.waitForNext()
-    differences = await findDifferences(warehouse, sandbox)
   }
 }
 

@@ -1,4 +1,9 @@
 /** Reads the log of a worker line by line, and waits for lines. */
+import { onTestFailed } from 'vitest'
+import type { Warehouse } from '../../src/app/open.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { findDifferences } from '../mirror/sync/sync-sandbox.ts'
+
 export type LogLine = Readonly<Record<string, unknown>> & { readonly event?: string; readonly time: string }
 
 export type LogReader = {
@@ -54,5 +59,24 @@ export function createLogReader(ended: Promise<never>): LogReader {
         .slice(-40)
         .map((line) => JSON.stringify(line))
         .join('\n')}\n`,
+  }
+}
+
+/** Resolves when the mirror equals the service. Counting comes first, as comparing after each line takes a while. */
+export async function waitUntilEqual(
+  { waitForNext }: Pick<LogReader, 'waitForNext'>,
+  warehouse: Warehouse,
+  sandbox: Sandbox,
+  projectId = sandbox.projectId,
+): Promise<void> {
+  const counted = `select count(*) as n from messages where project_id = '${projectId}' and deleted_at is null`
+  const hasAllMessages = async () =>
+    Number((await warehouse.query(counted))[0]?.n) === [...sandbox.truth('messages', projectId)].length
+  const compare = async () => ((await hasAllMessages()) ? await findDifferences(warehouse, sandbox, projectId) : null)
+  let found = await compare()
+  onTestFailed(() => void process.stderr.write(`Differences: ${JSON.stringify(found?.slice(0, 5))}\n`))
+  while (found?.length !== 0) {
+    await waitForNext()
+    found = await compare()
   }
 }

@@ -6,10 +6,10 @@ import type { Warehouse } from '../../src/app/open.ts'
 import { readInstallationId } from '../../src/maintenance/sql/workers.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { silentLog } from '../jobs/queue-fixtures.ts'
-import { findDifferences, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
+import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { type WorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
-import type { LogReader } from './log-reader.ts'
+import { type LogReader, waitUntilEqual } from './log-reader.ts'
 
 const size = { conversations: 4, visitors: 2, calls: 1, messagesPerConversation: [1, 2], days: 2 } as const
 const [, redis] = workerStores
@@ -50,8 +50,8 @@ test('two installations on one Redis database keep out of each other’s way', a
   for (let round = 0; round < 2; round += 1) {
     const before = [ended(workers[0], 'shop'), ended(workers[1], 'school')] as const
     for (const sandbox of [here, there]) sandbox.mutate.addConversation()
-    while ((await findDifferences(first.warehouse, here)).length > 0) await workers[0].waitForNext()
-    while ((await findDifferences(second.warehouse, there)).length > 0) await workers[1].waitForNext()
+    await waitUntilEqual(workers[0], first.warehouse, here)
+    await waitUntilEqual(workers[1], second.warehouse, there)
     while (ended(workers[0], 'shop') < before[0] + 4) await workers[0].waitForNext()
     while (ended(workers[1], 'school') < before[1] + 4) await workers[1].waitForNext()
   }
@@ -68,13 +68,13 @@ test('a worker that knows one project more keeps its schedules beside one that d
   const old = await startWorkerInProcess(workerConfig(stores, [shop]))
   await old.waitFor(({ event }) => event === 'sync.ended')
   const next = await startWorkerInProcess(workerConfig(stores, [shop, school]))
-  const differences = () => findDifferences(stores.warehouse, there, there.projectId)
   await next.waitFor(({ event, project }) => event === 'sync.ended' && project === 'school')
   await old.waitFor(({ event }) => event === 'workers.differ')
   for (let round = 0; round < 2; round += 1) {
     const before = ended(next, 'school')
     there.mutate.addConversation()
-    while ((await differences()).length > 0 || ended(next, 'school') < before + 4) await next.waitForNext()
+    await waitUntilEqual(next, stores.warehouse, there)
+    while (ended(next, 'school') < before + 4) await next.waitForNext()
   }
   expect(await scheduleIds(stores, stores.warehouse)).toContain('incremental/school')
   expect([old, next].flatMap(dropped)).toEqual([])

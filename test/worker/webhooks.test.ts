@@ -16,6 +16,7 @@ import { findDifferences, projectConfigOf, syncOnce } from '../mirror/sync/sync-
 import { sampledTest } from '../support/sampled.ts'
 import { useWorkerStores, workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
+import { waitUntilEqual } from './log-reader.ts'
 
 const size = { conversations: 8, visitors: 5, calls: 4, messagesPerConversation: [1, 3], days: 3 } as const
 const key = 'whsec_test'
@@ -57,13 +58,11 @@ for (const { kind, make } of workerStores) {
         http: { host: '127.0.0.1', port: 0 },
       })
       const worker = await startWorkerInProcess(config, { maintenanceEveryMs })
-      const waitUntilEqual = async () => {
-        while ((await findDifferences(stores.warehouse, sandbox)).length > 0) await worker.waitForNext()
-      }
-      await waitUntilEqual()
+      const untilEqual = () => waitUntilEqual(worker, stores.warehouse, sandbox)
+      await untilEqual()
       sandbox.advance(2000)
       sandbox.resetLog()
-      return { sandbox, worker, waitUntilEqual, address: worker.address! }
+      return { sandbox, worker, untilEqual, address: worker.address! }
     }
 
     sampledTest(
@@ -71,7 +70,7 @@ for (const { kind, make } of workerStores) {
       'mirrors the rows of a delivery long before the schedule, and rejects forged deliveries',
       async () => {
         // Without maintenance, each change here comes from an enqueued job.
-        const { sandbox, worker, waitUntilEqual, address } = await startFreshWorker(3_600_000)
+        const { sandbox, worker, untilEqual, address } = await startFreshWorker(3_600_000)
         const [one, two] = [
           await idOf(stores.warehouse, 'conversations'),
           await idOf(stores.warehouse, 'conversations', 1),
@@ -94,24 +93,24 @@ for (const { kind, make } of workerStores) {
 
         expect(await deliver(address, lie)).toBe(202)
         expect(await deliver(address, { type: 'message.created', data: { conversation_id: one } })).toBe(202)
-        await waitUntilEqual()
+        await untilEqual()
 
         const visitor = await idOf(stores.warehouse, 'visitors')
         sandbox.mutate.renameVisitor(visitor, 'Ada', 'ada@example.com')
         sandbox.mutate.addActivity(visitor)
         await deliver(address, { data: { id: visitor } })
-        await waitUntilEqual()
+        await untilEqual()
 
         const [call, silent] = [await idOf(stores.warehouse, 'calls'), await idOf(stores.warehouse, 'calls', 1)]
         sandbox.mutate.deleteCall(call)
         sandbox.mutate.recordingAppears(silent)
         await deliver(address, { event: 'call.changed', payload: [{ id: call }, { id: silent }] })
-        await waitUntilEqual()
+        await untilEqual()
 
         sandbox.mutate.addCall()
         sandbox.mutate.addConversation()
         await deliver(address, '\u0000 not JSON')
-        await waitUntilEqual()
+        await untilEqual()
         const stored = () =>
           stores.warehouse.query('select found, due_at from webhook_deliveries order by received_at, found')
         while ((await stored()).some((row) => row.due_at !== null)) await worker.waitForNext()
@@ -126,7 +125,7 @@ for (const { kind, make } of workerStores) {
     )
 
     sampledTest(kind === 'postgres', 'finds a delivery for which no job was enqueued', async () => {
-      const { sandbox, waitUntilEqual } = await startFreshWorker()
+      const { sandbox, untilEqual } = await startFreshWorker()
       const id = await idOf(stores.warehouse, 'conversations')
       sandbox.mutate.visitorWrites(id)
       const body = JSON.stringify({ id })
@@ -135,12 +134,12 @@ for (const { kind, make } of workerStores) {
         { id: 'lost', body, bytes: body.length },
         Date.now(),
       )
-      await waitUntilEqual()
+      await untilEqual()
     })
 
     if (kind === 'redis') {
       test('leaves it for later while the key is denied', async () => {
-        const { sandbox, worker, waitUntilEqual, address } = await startFreshWorker()
+        const { sandbox, worker, untilEqual, address } = await startFreshWorker()
         const id = await idOf(stores.warehouse, 'conversations')
         sandbox.revokeKey(sandbox.key)
         sandbox.mutate.visitorWrites(id)
@@ -155,7 +154,7 @@ for (const { kind, make } of workerStores) {
         await worker.waitFor(({ event }) => event === 'webhooks.paused')
         await hurry()
         worker.reload(config)
-        await waitUntilEqual()
+        await untilEqual()
       })
     }
   })

@@ -4,7 +4,7 @@ import { databases } from '../../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
-const lists = { conversations: 60, visitors: 60, calls: 40, days: 2 }
+const lists = { conversations: 40, visitors: 30, calls: 30, days: 2 }
 const size = { ...lists, messagesPerConversation: [1, 3], activityPerVisitor: [1, 2] } as const
 const options = { seed: 1, size, switches: { 'recordings.none': '404' } } as const
 
@@ -26,7 +26,7 @@ for (const hidden of ['all', 'ids'] as const) {
         if (run === 1)
           expect(notices).toContainEqual(
             expect.stringMatching(
-              /^Nothing was marked as deleted, although the service no longer lists 26 of 60 mirrored conversations\. If they are really deleted, run `deskmirror sync --mode full`\.$/,
+              /^Nothing was marked as deleted, although the service no longer lists 26 of 40 mirrored conversations\. If they are really deleted, run `deskmirror sync --mode full`\.$/,
             ),
           )
         expect(await warehouse.query(deleted)).toEqual([])
