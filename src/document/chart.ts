@@ -74,7 +74,8 @@ export function timeChart(chart: TimeChart): Html {
     rows: times.map((at, index) => [timeText(chart, at), ...series.map((one) => cellOf(one, index))]),
     empty: 'There are no numbers yet.',
   })
-  return figure(title, drawTimeChart(chart), numbers, legend([...series, ...(chart.legend ?? [])]))
+  const drawn = html`${drawTimeChart(chart)}${legend([...series, ...(chart.legend ?? [])])}`
+  return figure(title, drawn, numbers)
 }
 
 function linked(content: string, link: string | null = null): Html | string {

@@ -93,8 +93,8 @@ function renderBlock(block: Block, layout: TableLayout, id: string): Html {
     case 'chart': {
       const { chart } = block
       const named = chart.kind === 'heat map' ? nothing : legend(chart.series.map(styled))
-      const above = html`<figcaption>${chart.title}</figcaption>${named}`
-      return html`${figure(chart.title, renderChart(chart, id), tableOf(block.table, layout), above)}\n`
+      const caption = html`<figcaption>${chart.title}</figcaption>`
+      return html`${figure(chart.title, html`${renderChart(chart, id)}${named}`, tableOf(block.table, layout), caption)}\n`
     }
   }
 }
