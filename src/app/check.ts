@@ -46,7 +46,8 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
     if (!(error instanceof UserError)) throw error
     if (error instanceof EmptyWarehouseError)
       return { name: 'warehouse', state: 'ok', detail: 'empty; the first `deskmirror sync` fills it', hint: null }
-    return { name: 'warehouse', state: 'error', detail: `${error.what}: ${error.why}`, hint: error.next }
+    const [detail, retryable] = [`${error.what}: ${error.why}`, error.exitCode === 1]
+    return { name: 'warehouse', state: 'error', detail, hint: error.next, retryable }
   }
 }
 

@@ -33,8 +33,8 @@ export function command(context: CommandContext): Command {
     .option('--json', 'with --link: print one JSON document')
     .addHelpText('after', help)
     .action((warehouse: string | undefined, options: Options) => {
-      if (options.link === true) return runAndPrint(context, options, () => printLink(context))
-      if (options.json === true) throw jsonWithoutLink()
+      if (options.link === true || options.json === true)
+        return runAndPrint(context, options, () => printLink(context, options))
       return serve(context, warehouse, options)
     })
 }
@@ -50,7 +50,9 @@ function parsePort(text: string): number {
   })
 }
 
-async function printLink(context: CommandContext): Promise<CommandResult> {
+async function printLink(context: CommandContext, { link: isAsked }: Options): Promise<CommandResult> {
+  const why = '--json is for a link only'
+  if (isAsked !== true) throw new UserError({ what: 'cannot print JSON', why, next: 'add --link', exitCode: 2 })
   const config = context.loadConfig('database')
   if (config.http === null)
     throw new UserError({ what: 'there is no console', why: 'HTTP is off', next: 'set DESKMIRROR_HTTP', exitCode: 2 })
@@ -62,11 +64,6 @@ async function printLink(context: CommandContext): Promise<CommandResult> {
     )
   }
   return { document: { link, answers }, lines: [link], exit: 0 }
-}
-
-function jsonWithoutLink(): UserError {
-  const why = '--json is for a link only'
-  return new UserError({ what: 'cannot print JSON', why, next: 'add --link', exitCode: 2 })
 }
 
 async function serve(context: CommandContext, named: string | undefined, { port, open }: Options): Promise<void> {

@@ -160,8 +160,12 @@ const postgresExplanations = (setting: string): ExplanationTable => [
     'try again when others have disconnected, or raise max_connections there',
   ),
   tryAgain(/^53100/, "the server's disk is full", 'free space on it, and try again'),
-  tryAgain(/^(57P03|53)/, 'the server is starting, or has no resources left', 'try again in a while'),
-  fixFirst(/^(58|XX|F0)/, 'the server reports a storage fault', "look at the server's log"),
+  tryAgain(/^(57P03|53)/, 'the server is starting or stopping, or has no resources left', 'try again in a while'),
+  fixFirst(
+    /^(58|XX|F0)/,
+    'the server reports a fault of its storage',
+    'look at its disk, which may be full, and at its log',
+  ),
   tryAgain(
     /^(26000|42P05)/,
     'a connection pooler gives each transaction another connection, which was not detected in time',

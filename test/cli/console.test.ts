@@ -96,8 +96,9 @@ describe('console', () => {
   })
 
   test('--json is for a link', async () => {
-    const { exit, err } = await runInProcess(['console', '--json'], { cwd: createTempFolder() })
+    const { exit, out, err } = await runInProcess(['console', '--json'], { cwd: createTempFolder() })
     expect([exit, err]).toEqual([2, expect.stringContaining('add --link')])
+    expect(JSON.parse(out)).toMatchObject({ error: { next: 'add --link', exitCode: 2 } })
   })
 })
 

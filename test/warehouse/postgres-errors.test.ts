@@ -45,6 +45,12 @@ async function errorSentence(work: Promise<unknown>): Promise<string> {
   return error instanceof UserError ? `${error.exitCode} ${error.why} → ${error.next}` : String(error)
 }
 
+function check() {
+  const project = projectConfigOf(sandbox)
+  const options = { signal: new AbortController().signal, log: pino({ level: 'silent' }) }
+  return checkProject(configOf(url, project), project, options)
+}
+
 async function changeForTest(change: string, undo: string): Promise<void> {
   await administrator.query(change)
   onTestFinished(async () => void (await administrator.query(undo)))
@@ -62,6 +68,7 @@ test.each([
 test('a user who has reached the connection limit gets a clear message', async () => {
   await changeForTest(`alter role ${role} connection limit 0`, `alter role ${role} connection limit -1`)
   expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^1 the server has no connections left → try again when/)
+  expect(await check()).toContainEqual(expect.objectContaining({ name: 'warehouse', state: 'error', retryable: true }))
 })
 
 test('a sync succeeds with a single connection, even if it is terminated again and again', async () => {
@@ -98,9 +105,5 @@ test('a read-only mirror has a status, and commands that store their request bud
     (await readStatus(warehouse.projectDb(project.projectId), Date.now(), project)).streams.length,
   ).toBeGreaterThan(0)
   await warehouse.close()
-  const checking = checkProject(configOf(url, project), project, {
-    signal: new AbortController().signal,
-    log: pino({ level: 'silent' }),
-  })
-  expect(await errorSentence(checking)).toMatch(/^2 the database is read-only/)
+  expect(await errorSentence(check())).toMatch(/^2 the database is read-only/)
 })
