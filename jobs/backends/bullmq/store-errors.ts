@@ -85,7 +85,9 @@ export function createStoreErrorLog(
       // Connections that are being closed may report errors.
       if (stopped) return
       countError()
-      if (isConnectionError(error)) return onConnectionError(error)
+      // A job whose lock ended meanwhile is done again.
+      const isOfOutage = outage !== null && /\block for job\b/.test(error.message)
+      if (isOfOutage || isConnectionError(error)) return onConnectionError(error)
       if (isNewMessage(error.message)) log.error({ event: 'queue.failed', backend, why: error.message })
     },
     stop: () => {
