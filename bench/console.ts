@@ -1,7 +1,7 @@
 /**
  * The console over a mirror of 1,000,000 messages in 125,000 conversations with 50,000 write-backs: how long the server takes
  * for each page, cold and warm, and whether the process keeps its beat meanwhile. `-- sqlite` or `-- postgres` runs one of
- * them. Times are those of whole requests on loopback, compression included.
+ * them; a number behind it is that of other conversations. Times are those of whole requests on loopback, compression included.
  */
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { fillMirror } from './console/mirror.ts'
@@ -9,8 +9,7 @@ import { measurePages } from './console/pages.ts'
 import { createSchema } from './create-schema.ts'
 import { withTempFolder } from './temp-folder.ts'
 
-const conversations = 125_000
-const wanted = process.argv[2] ?? 'both'
+const [wanted = 'both', conversations = '125000'] = process.argv.slice(2)
 
 await withTempFolder(async (folder) => {
   if (wanted !== 'postgres') await measure('SQLite', `sqlite:${folder}/console.db`)
@@ -25,6 +24,6 @@ await withTempFolder(async (folder) => {
 
 async function measure(name: string, url: string): Promise<void> {
   process.stdout.write(`${name}\n`)
-  await fillMirror(url, conversations)
+  await fillMirror(url, Number(conversations))
   await measurePages(url)
 }

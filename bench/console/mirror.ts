@@ -1,4 +1,4 @@
-/** A mirror to look at: a million messages in 125,000 conversations, and 50,000 write-backs in 42 batches. */
+/** A mirror to look at: eight messages in each conversation, and write-backs to two of five, in 42 batches. */
 
 import { openWarehouse } from '../../src/app/open.ts'
 import { analyzeAllTables } from '../../src/warehouse/statistics.ts'
@@ -21,8 +21,10 @@ export async function fillMirror(url: string, conversations: number): Promise<vo
   printFigure('facts and the search index', (performance.now() - started) / 1000, 's')
   await warehouse.query(`insert into sync_streams (project_id, stream, synced_at)
     values ('${benchProject}', 'conversations', '2026-01-01T00:00:00Z')`)
-  for (const statement of queueStatements) await warehouse.query(statement)
+  for (const statement of queueStatements(conversations)) await warehouse.query(statement)
   await analyzeAllTables(warehouse.db, warehouse.kind)
+  // The server of the tests does not do so by itself.
+  if (warehouse.kind === 'postgres') await warehouse.query('vacuum')
   const [counts] = await warehouse.query(`select (select count(*) from messages) as messages,
     (select count(*) from conversations) as conversations, (select count(*) from writebacks) as writebacks`)
   for (const [name, count] of Object.entries(counts ?? {})) printFigure(name, Number(count), 'rows')
@@ -53,11 +55,11 @@ const insertReplies = (batch: string, from: number, to: number) =>
   select '${benchProject}', 'message', id, '{"content":"We have found your order.","sender_name":"Ann"}', ${batch}, 'draft', 'olga'
   from ${numbered} where n > ${from} and n <= ${to}`
 
-/** A thousand drafts, twenty thousand in one batch, and forty batches that were sent, of which some rows failed. */
-const queueStatements: readonly string[] = [
-  insertReplies(`'drafts'`, 0, 1000),
-  insertReplies(`'many-drafts'`, 1000, 21_000),
-  insertReplies(`'batch-' || (n % 40)`, 21_000, 50_000),
+/** Of 125,000: a thousand drafts, twenty thousand in one batch, and forty batches that were sent, of which some rows failed. */
+const queueStatements = (conversations: number): readonly string[] => [
+  insertReplies(`'drafts'`, 0, 0.008 * conversations),
+  insertReplies(`'many-drafts'`, 0.008 * conversations, 0.168 * conversations),
+  insertReplies(`'batch-' || (n % 40)`, 0.168 * conversations, 0.4 * conversations),
   `update writebacks set status = 'succeeded', sent_at = created_at, finished_at = created_at where batch_id like 'batch-%'
     and seq % 50 <> 0`,
   `update writebacks set status = 'failed', error = 'the service answered 404', finished_at = created_at
