@@ -34,6 +34,10 @@ export const outboxTables = {
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that created it'],
       source_row: ['integer?', 'its row in the imported file, as a spreadsheet numbers it: the header is row 1'],
+      found_by: [
+        'text?',
+        'the address or name of the visitor by which its conversation was found; null = it was named by its id',
+      ],
       ...commonColumns,
       created_at: ['time', 'has a default'],
       created_by: ['text?', 'who queued it'],

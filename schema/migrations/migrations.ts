@@ -102,6 +102,7 @@ const sinceReleased: Readonly<Record<string, Migration>> = {
   '0037_stopped_sending': {},
   '0038_source_rows': {},
   '0039_older_senders': {},
+  '0040_found_by': {},
 }
 
 /** Those of operations have no step: checks are made anew whenever they differ. */

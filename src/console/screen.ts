@@ -45,7 +45,7 @@ export function digitsOf(text: string | null): string | null {
 
 /** Names of fields with what customers said and who they are, on whatever page. */
 const personal: ReadonlySet<string> = new Set([
-  ...['content', 'name', 'email', 'lastWords', 'words', 'fields', 'activity'],
+  ...['content', 'name', 'email', 'lastWords', 'words', 'fields', 'activity', 'foundBy'],
   ...['visitorName', 'firstWords', 'payload', 'effect', 'differs', 'check', 'samples'],
 ])
 

@@ -2,7 +2,8 @@
 import { basename } from 'node:path'
 import type { NewAuditEvent } from '../../schema/row.ts'
 import { needsApproval } from '../outbox/core/batches.ts'
-import type { ColumnMap, Outbox, WritebackRequest } from '../outbox/outbox.ts'
+import type { ColumnMap, Outbox } from '../outbox/outbox.ts'
+import type { RequestToQueue } from '../outbox/sql/enqueue.ts'
 import { inChunks } from '../values/chunks.ts'
 import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -184,10 +185,10 @@ export async function checkFile(
 }
 
 /** All rows were valid before. Behind some mistakes the file is not read to its end, where a change would be noticed. */
-async function* readRequests(file: ImportFile): AsyncGenerator<WritebackRequest & { readonly sourceRow: number }> {
-  for await (const { row, result } of readImportLines(file)) {
+async function* readRequests(file: ImportFile): AsyncGenerator<RequestToQueue> {
+  for await (const { row, result, foundBy } of readImportLines(file)) {
     if (!result.ok) throw changedFileError()
-    yield { ...result.request, sourceRow: row }
+    yield { ...result.request, sourceRow: row, ...(foundBy === undefined ? {} : { foundBy }) }
   }
 }
 

@@ -169,6 +169,7 @@ function renderWriteback(
     ['message', writeback.messageId],
     ['request', writeback.requestId],
     ['batch', writeback.batchId],
+    ['found by', writeback.foundBy],
     ['row of its file', writeback.sourceRow === null ? null : String(writeback.sourceRow)],
     ['ref', writeback.ref],
     ['expects', writeback.expect],

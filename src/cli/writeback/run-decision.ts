@@ -203,8 +203,9 @@ function renderMismatch({ now, counts, steps }: SelectionMismatch, batch: string
   const latest = [...Map.groupBy(steps, ({ at, from, to, detail }) => `${at} ${from} ${to} ${detail}`).values()]
   const cells = latest.slice(0, 10).flatMap(([step, ...others]) => {
     if (step === undefined) return []
-    const { at, from, to, detail, writebackId } = step
-    const which = others.length === 0 ? shortId(writebackId) : pluralize(others.length + 1, 'write-back')
+    const { at, from, to, detail, writebackId, sourceRow } = step
+    const row = sourceRow === null ? shortId(writebackId) : `row ${sourceRow}`
+    const which = others.length === 0 ? row : pluralize(others.length + 1, 'write-back')
     return [[at, which, from === null || from === to ? to : `${from} → ${to}`, detail ?? '']]
   })
   const digest = now.count === 0 ? '' : `, digest ${now.digest.slice(0, 16)}`

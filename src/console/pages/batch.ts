@@ -21,6 +21,7 @@ import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText, shortened } from '../text.ts'
 import { batchStateOf, countsText, decisionButtons, groupList, statusWords } from '../writeback-blocks.ts'
+import { emptyNote } from './import.ts'
 import { entryTable, listEntries, reviewedTable, rowsPerPage, statusChoices, statusNamed } from './writebacks.ts'
 
 export async function showBatch(request: ScreenRequest): Promise<Page | null> {
@@ -38,7 +39,7 @@ export async function showBatch(request: ScreenRequest): Promise<Page | null> {
   const content = html`<div ${attribute('data-live-about', `batch ${batch.id}`)} ${attribute('data-live-shape', shape)} ${attribute('data-live-offered', offered.join(' '))}>
 ${livePart('state', html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>`)}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
-${livePart('said', sentences(batchSentences(data, deciding), frame))}
+${emptyNote(Number(digitsOf(request.query('empty')) ?? 0))}${livePart('said', sentences(batchSentences(data, deciding), frame))}
 ${livePart('progress', progress(data, frame))}
 ${livePart('actions', decisionButtons(offered, form))}
 ${rows(data, offered, frame)}
@@ -91,9 +92,9 @@ async function pageOfReview(
   const page = rows.slice(0, rowsPerPage)
   const ids = page.map(({ id }) => id)
   const entries = ids.length === 0 ? [] : await outbox.list({ ids }, ids.length)
-  const payloads = new Map(entries.map(({ id, payload }) => [id, payload]))
+  const stored = new Map(entries.map(({ id, payload, foundBy }) => [id, { payload, foundBy }]))
   return {
-    reviewed: page.map((row) => ({ ...row, payload: payloads.get(row.id) ?? {} })),
+    reviewed: page.map((row) => ({ ...row, ...(stored.get(row.id) ?? { payload: {}, foundBy: null }) })),
     next: rows.length > page.length ? String(page.at(-1)?.place ?? '') : null,
   }
 }

@@ -27,9 +27,10 @@ export function movedPage(
 ): Page {
   const latest = table(
     'The latest steps of these write-backs, the newest first',
-    ['When', 'Write-back', 'Step', 'Who', 'Why'],
+    ['When', '#Row', 'Write-back', 'Step', 'Who', 'Why'],
     steps.map((step) => [
       timeOf(step.at, frame),
+      step.sourceRow === null ? '–' : String(step.sourceRow),
       linkTo(frame, 'writebacks', step.writebackId, foreignText(step.writebackId)),
       stepText(step),
       foreignText(step.person),

@@ -18,7 +18,7 @@ import { reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText } from '../text.ts'
 import { groupList, hiddenFields, rankOf, statusWords } from '../writeback-blocks.ts'
-import { effectText, payloadText, quoted } from './writebacks.ts'
+import { effectText, foundText, payloadText, quoted } from './writebacks.ts'
 
 /** More rows than a person counts at a glance: their number is typed. */
 export const typedOver = 50
@@ -190,15 +190,17 @@ function entryTable(entries: Selection['entries'], review: Review | null, frame:
   return table(
     'The write-backs that this is about',
     ['What', 'About', 'What is sent', review === null ? 'Status' : 'Effect'],
-    entries.map(({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, status, ...terms }) => {
-      const effect = reviewed.get(id)
-      return [
-        linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
-        html`${foreignText(visitorName ?? conversationId ?? visitorId)}${quoted(lastWords)}`,
-        html`${payloadText(payload)}${describeTerms(terms).map((term) => html`<br><span class="faint">${term}</span>`)}`,
-        effect === undefined ? statusWords[status].word : effectText(effect),
-      ]
-    }),
+    entries.map(
+      ({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, foundBy, status, ...terms }) => {
+        const effect = reviewed.get(id)
+        return [
+          linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
+          html`${foreignText(visitorName ?? conversationId ?? visitorId)}${foundText(foundBy)}${quoted(lastWords)}`,
+          html`${payloadText(payload)}${describeTerms(terms).map((term) => html`<br><span class="faint">${term}</span>`)}`,
+          effect === undefined ? statusWords[status].word : effectText(effect),
+        ]
+      },
+    ),
     'No row follows.',
   )
 }

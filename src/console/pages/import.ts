@@ -131,11 +131,14 @@ ${section('What is wrong', html`${kindTable(kinds)}${download}`)}`
 }
 
 /** Of a file without mistakes: what was not queued, as it was queued before, and what was concluded. */
-export function importedPage({ batch, queued, known, differing, notices }: QueuedImport, frame: ProjectFrame): Page {
+export function importedPage(
+  { batch, queued, known, differing, notices, emptyRows }: QueuedImport,
+  frame: ProjectFrame,
+): Page {
   const before = `${pluralize(known, 'write-back')} of the file ${known === 1 ? 'was' : 'were'} queued before, by the same ref.`
   const to = batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch)
   const content = html`<p><b>${formatCount(queued)} queued as drafts.</b>${known === 0 ? nothing : ` ${before}`}</p>
-${differing === 0 ? nothing : html`<p class="problem">What differs from what was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`}
+${emptyNote(emptyRows)}${differing === 0 ? nothing : html`<p class="problem">What differs from what was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`}
 ${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notices, 'Rows to look at, the most frequent first'))}
 <p><a class="button" href="${to}">Show it</a></p>`
   return {
@@ -143,6 +146,12 @@ ${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notic
     section: 'Write-backs',
     content,
   }
+}
+
+/** Of a sheet: what is still to be answered is no mistake, but a reply that was forgotten is. */
+export function emptyNote(rows: number): Html {
+  if (rows === 0) return nothing
+  return html`<p role="status">${pluralize(rows, 'row')} without a reply or a flag ${rows === 1 ? 'was' : 'were'} left out.</p>`
 }
 
 function kindTable(kinds: readonly MistakeKind[], caption = 'Kinds of mistakes, the most frequent first'): Html {

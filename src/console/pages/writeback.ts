@@ -74,7 +74,8 @@ function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: Project
 type WritebackReport = Awaited<ReturnType<typeof readWriteback>>
 
 function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: ProjectFrame) {
-  const { conversationId, visitorId, visitorName, batchId, sourceRow, createdBy, approvedBy, decidedBy } = writeback
+  const { conversationId, visitorId, visitorName, batchId, sourceRow, foundBy, createdBy, approvedBy, decidedBy } =
+    writeback
   const { attempts, sentAt, finishedAt, expiresAt } = writeback
   const link = (folder: string, id: string, text: string | null = null) =>
     linkTo(frame, folder, id, foreignText(text ?? id))
@@ -88,6 +89,7 @@ function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: 
   const verdict = check && html`${timeOf(check.checkedAt, frame)}: ${foreignText(describeVerdict(check))}`
   return facts([
     ['About', target],
+    ['Found by', unless(foundBy)],
     ['Batch', batchId === null ? null : link('batches', batchId)],
     ['Row of its file', sourceRow === null ? null : String(sourceRow)],
     ['Queued', html`${ago(writeback.createdAt, frame)}${by(createdBy)}`],

@@ -125,7 +125,7 @@ export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Ht
 }
 
 /** `payload`: what it would send. */
-type RowToPick = ReviewedRow & { readonly payload: NamedEntry['payload'] }
+type RowToPick = ReviewedRow & Pick<NamedEntry, 'payload' | 'foundBy'>
 
 type Picking = {
   readonly batch: string
@@ -165,13 +165,18 @@ ${content}
 <div class="bar"><span ${attribute('data-picked', true)} role="status">Picked rows:</span>${buttons('these')}</div></form>${allOf}`
 }
 
+/** Nobody has named the conversation, so an approver judges whether it is the right one. */
+export function foundText(foundBy: string | null): Html {
+  return foundBy === null ? nothing : html`<br><span class="faint">found by ${foreignText(foundBy)}</span>`
+}
+
 function rowCells(
   { position, outcome, lastWords, effect, differs, payload, ...row }: RowToPick,
   frame: ProjectFrame,
 ): Cell[] {
   return [
     linkTo(frame, 'writebacks', row.id, String(position)),
-    html`${foreignText(row.visitorName ?? row.target)}${quoted(lastWords)}`,
+    html`${foreignText(row.visitorName ?? row.target)}${foundText(row.foundBy)}${quoted(lastWords)}`,
     html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}`,
     effectText({ outcome, effect, differs }),
   ]

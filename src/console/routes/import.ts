@@ -13,6 +13,7 @@ import { readHead, withImportFile } from '../../imports/open-file.ts'
 import { isMeaning, type SheetOptions } from '../../imports/reply-sheet.ts'
 import { toMistake } from '../../outbox/core/writeback-request.ts'
 import type { ColumnMap } from '../../outbox/outbox.ts'
+import { withQuery } from '../../values/address.ts'
 import { pluralize } from '../../values/format.ts'
 import { asJsonObject, tryParseJson } from '../../values/json.ts'
 import type { ProjectName } from '../../values/project.ts'
@@ -68,7 +69,8 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
       const isToBeSeen = notices.some(({ override }) => override === null) || (known > 0 && batch === null)
       if (isToBeSeen) return site.send(reply, importedPage(report, frame), project)
       if (batch === null) return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
-      return reply.redirect(addressOf(frame, 'batches', batch), 303)
+      const empty = emptyRows === 0 ? null : String(emptyRows)
+      return reply.redirect(withQuery(addressOf(frame, 'batches', batch), { empty }), 303)
     }
     const key = mistakesFile && kept.add(viewer.name, { name: 'mistakes.csv', bytes: mistakesFile })
     const isUnnamed = report.outcome === 'mistaken' && report.rows === 0 && head.length > 0

@@ -4,7 +4,7 @@ import type { Role } from '../../config/people.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { Operation } from './operations.ts'
-import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
+import type { EventOfRow, NamedEntry } from './outbox-entry.ts'
 import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
 
 /** `undoUntil`: RFC 3339; null = no approval can be taken back. */
@@ -127,7 +127,7 @@ export type SelectionMismatch = {
   /** All rows of the selection, by status. */
   readonly counts: StatusCounts
   /** The latest steps of its rows, newest first. */
-  readonly steps: readonly (EventLogEntry & { readonly writebackId: string })[]
+  readonly steps: readonly EventOfRow[]
 }
 
 /** `moved`: rows that changed their status at once or will; `left`: in flight, so they cannot be called back. */

@@ -20,6 +20,8 @@ export type OutboxEntry = CommonValues & {
   readonly batchId: string | null
   /** Of the imported file, as its spreadsheet numbers it: the header is row 1. */
   readonly sourceRow: number | null
+  /** The visitor's address or name by which an import found its conversation, and what it found; null = it was named by its id. */
+  readonly foundBy: string | null
   readonly createdAt: string
   readonly createdBy: string | null
   readonly sentAt: string | null
@@ -50,6 +52,9 @@ export type EventLogEntry = {
   readonly person: string | null
   readonly requestId: string | null
 }
+
+/** Beside those of other rows. */
+export type EventOfRow = EventLogEntry & Pick<OutboxEntry, 'sourceRow'> & { readonly writebackId: string }
 
 export type NamedEntry = OutboxEntry & {
   /** Null if the mirror does not know it. */

@@ -31,7 +31,7 @@ export async function erase(trx: ProjectDb, among: RawBuilder<unknown>, by: stri
 async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: RawBuilder<unknown> = sql``) {
   const { rows } = await sql<{ project: ProjectId; id: string }>`
     update writebacks set erased_at = ${toTimeValue(trx)}, payload = ${emptyPayload(trx)}, seen = null, evidence = null,
-      error = null, step = null, expect = null ${alsoSet}
+      error = null, step = null, expect = null, found_by = null ${alsoSet}
     where (project_id, id) in (select project_id, id from writebacks where ${among})
     returning project_id as project, id`.execute(trx.db)
   for (const [project, own] of Map.groupBy(rows, (row) => row.project)) {

@@ -29,8 +29,8 @@ export type EnqueueOptions = {
   readonly audit?: (queued: number, known: number) => NewAuditEvent
 }
 
-/** `sourceRow`: of the file that it comes from. */
-export type RequestToQueue = WritebackRequest & { readonly sourceRow?: number }
+/** `sourceRow`: of the file that it comes from. `foundBy`: the words by which an import found its conversation. */
+export type RequestToQueue = WritebackRequest & { readonly sourceRow?: number; readonly foundBy?: string }
 
 /**
  * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were imported before, nothing
@@ -118,15 +118,17 @@ async function insertRequests(
     const payload = encodeJson(kind, JSON.stringify(request.payload))
     return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? id : null)},
       ${value(target === 'visitor' ? id : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
-      ${value(options.createdBy)}, ${typed('integer', request.sourceRow ?? null)}, ${sql.join(toCommonParameters(trx, { ...request, expiresAt }))})`
+      ${value(options.createdBy)}, ${typed('integer', request.sourceRow ?? null)}, ${value(request.foundBy ?? null)},
+      ${sql.join(toCommonParameters(trx, { ...request, expiresAt }))})`
   })
   const { rows: inserted } = await sql<{ id: string }>`
     insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id,
-      created_by, source_row, ${sql.join(commonNames.map(sql.ref))})
+      created_by, source_row, found_by, ${sql.join(commonNames.map(sql.ref))})
     values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id,
-      created_by = excluded.created_by, source_row = excluded.source_row, ${sql.join(conditionNames.map(replaceSql))}, step = ${correctedStep},
+      created_by = excluded.created_by, source_row = excluded.source_row, found_by = excluded.found_by,
+      ${sql.join(conditionNames.map(replaceSql))}, step = ${correctedStep},
       approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
       due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null

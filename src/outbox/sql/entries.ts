@@ -14,7 +14,7 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
 import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import { type Operation, toLaneName } from '../core/operations.ts'
-import type { EventLogEntry, OutboxEntry } from '../core/outbox-entry.ts'
+import type { EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import {
   type CommonValues,
@@ -27,7 +27,7 @@ import {
 import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
-  attempts, batch_id as "batchId", source_row as "sourceRow", created_at as "createdAt",
+  attempts, batch_id as "batchId", source_row as "sourceRow", found_by as "foundBy", created_at as "createdAt",
   created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
   message_id as "messageId", error, step, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
   undo_until as "undoUntil", epoch, seen,
@@ -62,6 +62,7 @@ function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): OutboxEntry
     payload: JSON.parse(decodeJson(kind, row.payload)),
     ...mapCommonValues(row, textOrNull),
     createdBy: textOrNull(row.createdBy),
+    foundBy: textOrNull(row.foundBy),
     undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
   }
 }
@@ -117,9 +118,10 @@ export async function countByStatus(context: ProjectDb, filter: OutboxFilter): P
 /** The latest events of the rows, newest first. */
 export async function listLatestEvents(context: ProjectDb, filter: OutboxFilter, limit: number) {
   const { db, kind, project } = context
-  const { rows } = await sql<EventLogEntry & { readonly writebackId: string }>`
-    select event.writeback_id as "writebackId", ${eventColumns} from writeback_events event
-    where event.project_id = ${project} and event.writeback_id in
+  const { rows } = await sql<EventOfRow>`
+    select event.writeback_id as "writebackId", (select source_row from writebacks own
+        where own.project_id = event.project_id and own.id = event.writeback_id) as "sourceRow", ${eventColumns}
+    from writeback_events event where event.project_id = ${project} and event.writeback_id in
       (select id from writebacks where project_id = ${project} and ${filterSql(kind, filter)})
     order by event.seq desc limit ${limit}`.execute(db)
   return rows

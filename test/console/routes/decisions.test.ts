@@ -118,10 +118,13 @@ describe('a batch', () => {
     const batch = await draftBatch(2)
     const approval = await confirm('ann', `decision=approve&batch=${batch}`)
     const [first] = await admin().list({ batch }, 1)
+    await console.warehouse.query(`update writebacks set source_row = 77 where id = '${first?.id}'`)
     await admin().decide('cancelled', { ids: [first?.id ?? ''] }, { by: 'bea' })
     const { status, text } = await approval.send()
     expect(status).toBe(409)
-    expect(text).toMatch(/Nothing was changed[\s\S]*Now this is about 1 write-back[\s\S]*draft → cancelled[\s\S]*bea/)
+    expect(text).toMatch(
+      /Nothing was changed[\s\S]*Now this is about 1 write-back[\s\S]*>77<[\s\S]*draft → cancelled[\s\S]*bea/,
+    )
     expect(await countsOf(batch)).toEqual({ draft: 1, cancelled: 1 })
     const forged = await decide('ann', { decision: 'approve', batch })
     expect([forged.status, await countsOf(batch)]).toEqual([409, { draft: 1, cancelled: 1 }])

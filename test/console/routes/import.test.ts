@@ -46,7 +46,9 @@ describe('a sheet of replies', () => {
     const done = await submit(asked.text, /import\/columns/, chosen)
     expect(done.status).toBe(303)
     const outbox = createOutbox(console.warehouse.projectDb('main'))
-    const batch = decodeURIComponent(String(done.headers.location).split('/').at(-1) ?? '')
+    const batch = decodeURIComponent(
+      new URL(String(done.headers.location), 'http://x').pathname.split('/').at(-1) ?? '',
+    )
     expect(await outbox.findBatch(batch)).toMatchObject({ title: 'Montag', source: 'sheet.csv', counts: { draft: 2 } })
     expect(
       (await outbox.list({ batch }, 9)).map(({ sourceRow, operation, payload }) => [sourceRow, operation, payload]),
@@ -144,6 +146,7 @@ describe('a sheet of replies', () => {
     const [, address = ''] = /href="([^"]*batches\/eva-[^"]*)"/.exec(text) ?? []
     const batch = await console.ask(address, { headers: { cookie: await console.signIn('ann') } })
     expect(batch.text).toContain(`<bdi>${id}</bdi>`)
+    expect(batch.text).toMatch(/found by <bdi>[^<]*eva@example\.org → /)
   })
 
   test('is downloaded from a list of conversations, and imported as it is', async () => {
@@ -154,7 +157,12 @@ describe('a sheet of replies', () => {
     expect(headers['content-disposition']).toMatch(/^attachment; filename="visitor-\d{4}-\d\d-\d\d\.csv"$/)
     expect(text.split('\r\n')).toHaveLength(62)
     const filled = text.replace(/(40,Zoë,[^\r]*?),,,,,sheet/, '$1,Hier.,,Ann,,sheet')
-    expect((await importFile(console, 'downloaded.csv', filled)).status).toBe(303)
+    const imported = await importFile(console, 'downloaded.csv', filled)
+    expect(imported.status).toBe(303)
+    const batch = await console.ask(imported.location, {
+      headers: { cookie: await console.signIn('ann') },
+    })
+    expect(batch.text).toContain('59 rows without a reply or a flag were left out.')
     expect((await get('sheet?template=yes')).text).toContain('Nothing is sent if the visitor has written since')
   })
 })
