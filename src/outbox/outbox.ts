@@ -124,5 +124,6 @@ export {
 } from './send/circuit-breaker.ts'
 export { maxConcurrentLanes, sendLane } from './send/lane.ts'
 export { type PushProgress, type PushReport, push } from './send/push.ts'
+export type { RequestToQueue } from './sql/enqueue.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
 export { createSends, listHeld, readSendingStop, readSends } from './sql/sending.ts'
