@@ -103,7 +103,7 @@ function listed(what: string, items: readonly (string | null | false)[]): string
 }
 
 function streamState({ failed, failedSince, skipped }: StatusReport['streams'][number], now: EpochMs): string {
-  if (failed === interruptedText) return 'stopped'
+  if (failed === interruptedText) return 'unfinished'
   if (failed !== null) return failedSince === null ? 'failed' : `failing for ${durationSince(failedSince, now)}`
   return skipped === null ? '' : 'skipped'
 }

@@ -448,7 +448,7 @@ describe('status', () => {
   test('a stream that was interrupted has not failed', async () => {
     const streams = report.streams.map((stream) => ({ ...stream, failed: 'stopped on request' }))
     const { out } = await runCommand(statusCommand, [], { readStatus: async () => ({ ...report, streams }) }, { now })
-    expect(out).toMatch(/^messages .* stopped$/m)
+    expect(out).toMatch(/^messages .* unfinished$/m)
     expect(out).not.toContain('failed')
   })
   test('--verbose shows the evidence, without control characters', async () => {
