@@ -6,7 +6,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { pino } from 'pino'
 import { parse } from 'yaml'
-import { columnTypes, withoutNullability } from '../schema/column-types.ts'
+import { columnTypes, plainType } from '../schema/column-types.ts'
 import { commandDocuments, readTypes } from '../schema/command-documents.ts'
 import { logEvents } from '../schema/log-events.ts'
 import { type ColumnSpec, type TableSpec, tables } from '../schema/tables.ts'
@@ -170,7 +170,7 @@ ${own.map(renderTable).join('\n')}`
 
 function renderTable([name, { note, key, columns }]: [string, TableSpec]): string {
   const rows = Object.entries<ColumnSpec>(columns).map(([column, [type, about]]) => {
-    const bare = withoutNullability(type)
+    const bare = plainType[type]
     return [`\`${column}\``, columnTypes[bare].sqlite, columnTypes[bare].postgres.replace(/ collate .*/, ''), about]
   })
   return objectTable({ name, note, key }, '| column | SQLite | Postgres | |', rows)

@@ -37,8 +37,15 @@ export type ColumnType = keyof typeof columnTypes
 /** How a column and a table are described as data. */
 export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
 
-/** The type without the mark that a column may be null. */
-export const withoutNullability = (type: ColumnSpec[0]): ColumnType => type.replace('?', '') as ColumnType
+const types = Object.keys(columnTypes) as ColumnType[]
+
+/** By the type of a column, that without the mark that it may be null. */
+export const plainType = Object.fromEntries(
+  types.flatMap((type) => [
+    [type, type],
+    [`${type}?`, type],
+  ]),
+) as Readonly<Record<ColumnSpec[0], ColumnType>>
 
 /** The types of undocumented fields, as `discovered_fields` names them. */
 export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' | 'json'

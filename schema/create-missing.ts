@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { type QueryExecutorProvider, sql } from 'kysely'
 import { analyticsTables } from './analytics-tables.ts'
-import { columnTypes, type DatabaseKind, withoutNullability } from './column-types.ts'
+import { columnTypes, type DatabaseKind, plainType } from './column-types.ts'
 import { indexes, uniqueIndexes } from './indexes.ts'
 import { type ColumnSpec, type TableSpec, tables } from './tables.ts'
 import { columnClauses, tableClauses } from './writeback-constraints.ts'
@@ -90,13 +90,13 @@ const wide: readonly string[] = ['bigint', 'timestamptz']
 
 /** Values of eight bytes come first: behind a text they would begin at the next multiple of eight. */
 function byWidth([, [one]]: [string, ColumnSpec], [, [other]]: [string, ColumnSpec]): number {
-  const isWide = (type: ColumnSpec[0]) => Number(wide.includes(columnTypes[withoutNullability(type)].postgres))
+  const isWide = (type: ColumnSpec[0]) => Number(wide.includes(columnTypes[plainType[type]].postgres))
   return isWide(other) - isWide(one)
 }
 
 function declare(kind: DatabaseKind, table: string, column: string, [type]: ColumnSpec): string {
-  const clauses = [type.endsWith('?') ? '' : ' not null', columnClauses(kind)[table]?.[column] ?? '']
-  return `${column} ${columnTypes[withoutNullability(type)][kind]}${clauses.join(' ').trimEnd()}`
+  const clauses = [type.endsWith('?') ? '' : ' not null', columnClauses[kind][table]?.[column] ?? '']
+  return `${column} ${columnTypes[plainType[type]][kind]}${clauses.join(' ').trimEnd()}`
 }
 
 const firstRows: Readonly<Record<string, () => readonly string[]>> = {

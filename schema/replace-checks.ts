@@ -8,7 +8,7 @@ type Replace = (run: Run, name: string, create: (as: string) => string) => Promi
 
 export async function replaceChecks(run: Run, kind: DatabaseKind): Promise<void> {
   const replace = kind === 'sqlite' ? replaceInSqlite : replaceInPostgres
-  const checked = Object.entries<TableSpec>(tables).filter(([name]) => name in columnClauses(kind))
+  const checked = Object.entries<TableSpec>(tables).filter(([name]) => name in columnClauses[kind])
   for (const [name, spec] of checked) await replace(run, name, (as) => createTable(kind, name, spec, as))
 }
 
@@ -69,7 +69,7 @@ function splitDeclarations(sql: string): readonly string[] {
 }
 
 function wantedInSqlite(name: string): readonly string[] {
-  const clauses = [...Object.values(columnClauses('sqlite')[name] ?? {}), ...(tableClauses('sqlite')[name] ?? [])]
+  const clauses = [...Object.values(columnClauses.sqlite[name] ?? {}), ...(tableClauses('sqlite')[name] ?? [])]
   return clauses
     .filter((clause) => clause.includes('check '))
     .map((clause) => plain(clause.slice(clause.indexOf('check '))))

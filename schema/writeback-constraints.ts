@@ -9,7 +9,7 @@ type Clauses<T> = Readonly<Record<string, T>>
 
 const statuses = "'draft','queued','sending','succeeded','failed','conflict','uncertain','cancelled','expired'"
 
-export function columnClauses(kind: DatabaseKind): Clauses<Clauses<string>> {
+function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
   const sqlite = kind === 'sqlite'
   const id = `default (${sqlite ? 'lower(hex(randomblob(16)))' : 'gen_random_uuid()::text'})`
   const now = sqlite ? "default (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))" : 'default now()'
@@ -39,6 +39,9 @@ export function columnClauses(kind: DatabaseKind): Clauses<Clauses<string>> {
     },
   }
 }
+
+/** By table and column. */
+export const columnClauses = { sqlite: columnClausesOf('sqlite'), postgres: columnClausesOf('postgres') } as const
 
 /** The database's error message names the violated constraint, so the names read as sentences. */
 export function tableClauses(kind: DatabaseKind): Clauses<readonly string[]> {

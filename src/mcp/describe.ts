@@ -1,6 +1,6 @@
 /** `describe`: what there is to query, what each number means and what it does not, how fresh it is, and what is missing. */
 import { z } from 'zod'
-import { withoutNullability } from '../../schema/column-types.ts'
+import { plainType } from '../../schema/column-types.ts'
 import { type ColumnSpec, type TableSpec, tables } from '../../schema/tables.ts'
 import { analystObjects, analyticsObjects } from '../analytics/views/all-views.ts'
 import { describeColumn } from '../analytics/views/analytics-view.ts'
@@ -87,7 +87,7 @@ function describable(kind: 'sqlite' | 'postgres'): readonly Described[] {
     ...others.map(([name, { note, key, columns }]) => ({
       ...{ name, about: note, beware: null, key: [...key] },
       columns: Object.entries<ColumnSpec>(columns).map(([column, [type, about]]) => ({
-        ...{ name: column, type: typeWordOf(withoutNullability(type), type.endsWith('?')), use: 'as it is', about },
+        ...{ name: column, type: typeWordOf(plainType[type], type.endsWith('?')), use: 'as it is', about },
       })),
     })),
   ]

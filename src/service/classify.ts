@@ -1,5 +1,4 @@
 /** The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure; never throws. */
-import { toCursorLimit } from '../values/cursor-limit.ts'
 import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
 import type { ApiFailure } from './core/api-failure.ts'
@@ -78,8 +77,8 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
     return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
   }
   const serverDate = parseServerDate(head)
-  const { requestedAt, receivedAt } = context
-  const cursorLimit = toCursorLimit({ serverDate, requestedAt, receivedAt })
+  const { requestedAt } = context
+  const cursorLimit = toCursorLimit(serverDate, context)
   return { ok: true, response: { ...withItems, status, requestId, serverDate, cursorLimit, requestedAt } }
 }
 
@@ -226,6 +225,22 @@ function msUntilDate(value: string, serverDate: string | null): Ms | null {
   // Date.parse also reads text that is not a date; an HTTP date begins with a weekday.
   const ms = /^[a-z]/i.test(value) ? Date.parse(value) - Date.parse(serverDate ?? '') : Number.NaN
   return Number.isNaN(ms) ? null : ms
+}
+
+/**
+ * How far a row may move a cursor: to the earlier of the service's clock (the `Date` of a response) and this machine's
+ * when the request was sent, because later rows may be dated anywhere after that. If a clock is far behind, rows are read
+ * again, and none is missed.
+ */
+export function toCursorLimit(
+  serverDate: EpochSeconds | null,
+  { requestedAt, receivedAt }: Pick<RequestContext, 'requestedAt' | 'receivedAt'>,
+): EpochSeconds {
+  const localTime = Math.floor(requestedAt / 1000)
+  if (serverDate === null) return localTime
+  // Fractions do not matter: consecutive requests overlap by a second.
+  const tookSeconds = Math.max(0, Math.floor((receivedAt - requestedAt) / 1000))
+  return Math.min(localTime, serverDate - tookSeconds)
 }
 
 /** The service's clock; null if it sends no readable Date. */

@@ -92,6 +92,7 @@ function createSend(options: ClientOptions, connections: Connections, counts: Re
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
   const redact = createRedactor(key)
   const headers = toHeaders(key, options.version ?? '0')
+  const prefix = trimEnd(baseUrl.pathname, '/')
   const { reads, writes } = connections.forOrigin(baseUrl.origin)
   return async (request, beforeSend) => {
     const { method, path, priority } = request
@@ -104,7 +105,7 @@ function createSend(options: ClientOptions, connections: Connections, counts: Re
     }
     const requestedAt = now()
     let hasResponse = false
-    const result = await sendHttpRequest(method === 'GET' ? reads : writes, toHttpRequest(baseUrl, headers, request), {
+    const result = await sendHttpRequest(method === 'GET' ? reads : writes, toHttpRequest(prefix, headers, request), {
       // The slot expires then; a process that was suspended meanwhile has less time.
       timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
       stallMs,
@@ -178,8 +179,9 @@ function toHeaders(key: string, version: string): Readonly<Record<string, string
   return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': `deskmirror/${version}` }
 }
 
-function toHttpRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, request: ApiRequest): HttpRequest {
-  const path = trimEnd(baseUrl.pathname, '/') + request.path + toQueryString(request.query ?? {})
+/** `prefix`: of every path. */
+function toHttpRequest(prefix: string, headers: Readonly<Record<string, string>>, request: ApiRequest): HttpRequest {
+  const path = prefix + request.path + toQueryString(request.query ?? {})
   if (request.body === undefined) return { method: request.method, path, headers, body: null }
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
   return { method: request.method, path, headers: jsonHeaders, body: stringifyJson(request.body) }

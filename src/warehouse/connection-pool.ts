@@ -1,4 +1,5 @@
 /** The connections of a database, reduced to what is needed, and kysely on top of them: the same for both databases. */
+
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -14,6 +15,8 @@ import {
 } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { DatabaseSchema } from '../../schema/tables.ts'
+import { explainRuntimeError } from './explain-error.ts'
+import type { DatabaseLocation } from './location.ts'
 
 /** `affectedRows`: inserted, updated or deleted. Integers are numbers, beyond 2^53 bigints; times are RFC 3339 text. */
 export type StatementResult = { readonly rows: readonly unknown[]; readonly affectedRows: number }
@@ -55,6 +58,35 @@ export type ConnectionPool = {
 }
 
 export type Db = Kysely<DatabaseSchema>
+
+/** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */
+export function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
+  const explain = (error: unknown): never => {
+    throw explainRuntimeError(location, error) ?? error
+  }
+  return {
+    ...pool,
+    openSeparate: () => withExplainedErrors(pool.openSeparate(), location),
+    acquire: async () => {
+      const connection = await pool.acquire().catch(explain)
+      const local = connection.local && withExplainedReads(connection.local, explain)
+      return { ...connection, ...(local && { local }), run: (...args) => connection.run(...args).catch(explain) }
+    },
+  }
+}
+
+function withExplainedReads(local: LocalReads, explain: (error: unknown) => never): LocalReads {
+  return {
+    ...local,
+    async *readBatches(text, parameters) {
+      try {
+        yield* local.readBatches(text, parameters)
+      } catch (error) {
+        explain(error)
+      }
+    },
+  }
+}
 
 /** Statements whose answers nobody waits for. */
 const sentOnly = new WeakSet<CompiledQuery>()

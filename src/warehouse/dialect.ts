@@ -12,6 +12,11 @@ export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T
   return sql<T>`cast(${value} as ${sql.raw(elementType(type))})`
 }
 
+export const typedParameters =
+  (kind: DatabaseKind) =>
+  <T>(type: ColumnType, value: T): RawBuilder<T> =>
+    typedParameter(kind, type, value)
+
 /** A key is a text; its collation belongs to the column. */
 const elementType = (type: ColumnType): string => columnTypes[type === 'key' ? 'text' : type].postgres
 

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { UserError } from '../values/user-error.ts'
-import type { ConnectionPool, LocalReads } from './connection-pool.ts'
-import { explainOpenError, explainRuntimeError, WarehouseError } from './explain-error.ts'
+import { type ConnectionPool, withExplainedErrors } from './connection-pool.ts'
+import { explainOpenError, WarehouseError } from './explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './location.ts'
 import { EmptyWarehouseError } from './migrate.ts'
 import { openSqlitePool } from './sqlite.ts'
@@ -60,33 +60,4 @@ async function openPool(
   return apart !== undefined || signal !== undefined
     ? openSqliteThread(location.path, signal)
     : openSqlitePool(location.path, { mustExist: !isWriter, readOnly, synchronous })
-}
-
-/** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */
-export function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
-  const explain = (error: unknown): never => {
-    throw explainRuntimeError(location, error) ?? error
-  }
-  return {
-    ...pool,
-    openSeparate: () => withExplainedErrors(pool.openSeparate(), location),
-    acquire: async () => {
-      const connection = await pool.acquire().catch(explain)
-      const local = connection.local && withExplainedReads(connection.local, explain)
-      return { ...connection, ...(local && { local }), run: (...args) => connection.run(...args).catch(explain) }
-    },
-  }
-}
-
-function withExplainedReads(local: LocalReads, explain: (error: unknown) => never): LocalReads {
-  return {
-    ...local,
-    async *readBatches(text, parameters) {
-      try {
-        yield* local.readBatches(text, parameters)
-      } catch (error) {
-        explain(error)
-      }
-    },
-  }
 }

@@ -4,7 +4,7 @@ import type { ColumnType, DatabaseKind } from '../../schema/column-types.ts'
 import type { ProjectId } from '../values/project.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Db } from './connection-pool.ts'
-import { typedParameter } from './dialect.ts'
+import { typedParameters } from './dialect.ts'
 import { noRetry, type WarehouseRetry } from './retry.ts'
 
 export type ProjectDb = {
@@ -26,7 +26,7 @@ export function createProjectDb(
   project: ProjectId,
   retry: WarehouseRetry = noRetry,
 ): ProjectDb {
-  return { db, kind, project, retry, clock: Date.now, typed: (type, value) => typedParameter(kind, type, value) }
+  return { db, kind, project, retry, clock: Date.now, typed: typedParameters(kind) }
 }
 
 /** A parameter with a time; without `ms`, now. */

@@ -1,14 +1,8 @@
 /** Progress: what each stream has done, how fast, and how long the rest takes. */
 import { describe, expect, test } from 'vitest'
 import { classifyInterrupt } from '../../src/cli/command-context.ts'
-import { openDisplay } from '../../src/cli/render/display.ts'
-import {
-  afterProgress,
-  emptyProgress,
-  progressSummary,
-  streamProgressRow,
-  timeLeft,
-} from '../../src/cli/render/progress.ts'
+import { afterProgress, emptyProgress, openDisplay } from '../../src/cli/render/display.ts'
+import { progressSummary, streamProgressRow, timeLeft } from '../../src/cli/render/progress.ts'
 import type { SyncProgress } from '../../src/mirror/core/reports.ts'
 import type { BudgetView } from '../../src/service/core/budget.ts'
 import { formatCount, formatDuration, toPrintable } from '../../src/values/format.ts'

@@ -2,7 +2,7 @@
 import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/column-types.ts'
-import { withoutNullability } from '../../../schema/column-types.ts'
+import { plainType } from '../../../schema/column-types.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import { sendStatement } from '../../warehouse/connection-pool.ts'
@@ -70,7 +70,7 @@ export async function insertRows<T extends AnalyticsTable>(
   rows: readonly AnalyticsRow<T>[],
 ): Promise<void> {
   const spec: TableSpec = analyticsTables[table]
-  const columns = Object.entries(spec.columns).map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
+  const columns = Object.entries(spec.columns).map(([name, [type]]) => ({ name, type: plainType[type] }))
   // Texts come from the mirror, so they are encoded already.
   const types = new Map(columns.map(({ name, type }) => [name, type]))
   const encode = (row: Readonly<Record<string, string | number | boolean | null>>, name: string) => {

@@ -1,6 +1,6 @@
 /** How a view for analysts is described as data: the source of its SQL, its documentation and its metadata for tools. */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { type ColumnType, type TableSpec, withoutNullability } from '../../../schema/column-types.ts'
+import { type ColumnType, plainType, type TableSpec } from '../../../schema/column-types.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
 /** What a tool does with a column: a key identifies rows, a time orders them, a dimension groups, a measure is counted. */
@@ -110,7 +110,7 @@ const levelNames = /^(agents_min|agents_max)$|^(longest|target)_|_(s|value)$|^se
 export function tableColumns(name: AnalyticsTableName): Readonly<Record<string, ViewColumn>> {
   const { key, columns }: TableSpec = analyticsTables[name]
   const described = Object.entries(columns).map(([column, [declared, note]]) => {
-    const type = withoutNullability(declared)
+    const type = plainType[declared]
     const role = roleOf(column, type, key.includes(column))
     const unit = role === 'measure' && /(^|_)seconds(_|$)/.test(column) ? ('seconds' as const) : null
     const aggregation = role === 'measure' ? aggregationOf(column) : 'none'

@@ -3,7 +3,7 @@ import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { Progress } from './progress.ts'
-import { afterProgress, emptyProgress, progressSummary, streamProgressRow } from './progress.ts'
+import { progressSummary, streamProgressRow } from './progress.ts'
 import { alignColumns } from './table.ts'
 
 export type Display = {
@@ -25,6 +25,13 @@ type Clock = () => EpochMs
 
 const redrawMs: Ms = 100
 const lineMs: Ms = 5000
+
+export const emptyProgress: Progress = { streams: new Map(), budget: null }
+
+export function afterProgress(progress: Progress, latest: SyncProgress, now: EpochMs): Progress {
+  const since = progress.streams.get(latest.stream)?.since ?? now
+  return { ...progress, streams: new Map(progress.streams).set(latest.stream, { ...latest, since, updatedAt: now }) }
+}
 
 export function openDisplay(out: OutputStream, quiet: boolean, clock: Clock): Display {
   const display = quiet ? quietDisplay(out) : out.isTTY ? terminalDisplay(out, clock) : plainDisplay(out, clock)

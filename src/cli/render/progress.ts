@@ -13,13 +13,6 @@ export type Progress = {
   readonly budget: BudgetView | null
 }
 
-export const emptyProgress: Progress = { streams: new Map(), budget: null }
-
-export function afterProgress(progress: Progress, latest: SyncProgress, now: EpochMs): Progress {
-  const since = progress.streams.get(latest.stream)?.since ?? now
-  return { ...progress, streams: new Map(progress.streams).set(latest.stream, { ...latest, since, updatedAt: now }) }
-}
-
 /** The cells of a stream's line: name, state, rows, requests, rate, remaining requests. */
 export function streamProgressRow(stream: StreamProgress, now: EpochMs): string[] {
   const end = stream.state === 'running' ? now : stream.updatedAt

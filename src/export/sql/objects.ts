@@ -5,7 +5,7 @@ import {
   columnTypes,
   type DatabaseKind,
   type FieldType,
-  withoutNullability,
+  plainType,
 } from '../../../schema/column-types.ts'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
@@ -135,7 +135,7 @@ async function readSchemaTypes(run: RunQuery): Promise<SchemaTypes> {
   )
   return (object, column) => {
     const [declared] = specs[object]?.columns[column] ?? []
-    const ofTable = declared && withoutNullability(declared)
+    const ofTable = declared && plainType[declared]
     const type = ofTable ?? views[object]?.columns[column]?.type ?? discovered.get(`${object}.${column}`)
     return type === undefined ? undefined : columnTypes[type].exported
   }

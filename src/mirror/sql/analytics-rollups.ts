@@ -95,12 +95,12 @@ const maxPathLength = 300
 
 /** Numbers by dotted path; array elements by their index, from 0. An integer that a column of numbers cannot hold is left out. */
 function collectNumbers(json: Json, path: string, into: Map<string, number>): void {
-  if (typeof json === 'number' || (typeof json === 'bigint' && BigInt(Number(json)) === json)) {
-    if (path !== '') into.set(path, Number(json))
-  } else if (typeof json === 'object' && json !== null) {
-    for (const [name, value] of Object.entries(json)) {
-      const innerPath = path === '' ? escapeDots(name) : `${path}.${escapeDots(name)}`
-      if (innerPath.length <= maxPathLength) collectNumbers(value, innerPath, into)
-    }
+  if (typeof json !== 'object' || json === null) return
+  for (const [name, value] of Object.entries(json)) {
+    const innerPath = path === '' ? escapeDots(name) : `${path}.${escapeDots(name)}`
+    if (innerPath.length > maxPathLength) continue
+    if (typeof value === 'number' || (typeof value === 'bigint' && BigInt(Number(value)) === value))
+      into.set(innerPath, Number(value))
+    else collectNumbers(value, innerPath, into)
   }
 }

@@ -1,7 +1,7 @@
 /** Reads the mirror back: original rows in key order, and what the times of its rows show. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { withoutNullability } from '../../../schema/column-types.ts'
+import { plainType } from '../../../schema/column-types.ts'
 import { isPagedStream, type MirroredTable, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import { idIdentity } from '../../service/core/path-segment.ts'
@@ -52,7 +52,7 @@ export async function readRowsAfterKey(db: Db, kind: DatabaseKind, { table, colu
 export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns: readonly string[], key: RowKey) {
   const specs: Readonly<Record<string, ColumnSpec>> = tables[table].columns
   return columns.map((name, i) => {
-    const type = withoutNullability(specs[name]?.[0] ?? 'key')
+    const type = plainType[specs[name]?.[0] ?? 'key']
     return typedParameter(kind, type, type === 'integer' ? BigInt(key[i] ?? 0) : (key[i] ?? ''))
   })
 }

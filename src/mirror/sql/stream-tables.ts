@@ -1,5 +1,5 @@
 /** The tables of the streams: what storing and finding their rows needs to know, made once, as every page asks for it. */
-import { type ColumnType, withoutNullability } from '../../../schema/column-types.ts'
+import { type ColumnSpec, type ColumnType, plainType } from '../../../schema/column-types.ts'
 import { hasDeletedAt, mirrorTables } from '../../../schema/mirror-tables.ts'
 import {
   type ChildStreamName,
@@ -52,9 +52,9 @@ function describeTable(stream: StreamName): StreamTable {
   const spec = specs[stream]
   const stored = spec.table === 'messages' ? 'message_rows' : spec.table
   const key = mirrorTables[spec.table].key.filter((name) => name !== 'project_id')
-  const columns = Object.entries(mirrorTables[stored].columns)
+  const columns = Object.entries<ColumnSpec>(mirrorTables[stored].columns)
     .filter(([name]) => !warehouseOnlyColumns.includes(name))
-    .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
+    .map(([name, [type]]) => ({ name, type: plainType[type] }))
   const newerBy = 'newerBy' in spec ? spec.newerBy : null
   const [list, children] = [isListStream(stream) ? stream : null, childStreamsOf(stream)]
   return { stored, key, firstKey: key[0] ?? 'id', columns, hasDeletedAt: hasDeletedAt(stored), newerBy, list, children }

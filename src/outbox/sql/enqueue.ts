@@ -1,6 +1,6 @@
 /** Queues write-backs in SQL: all of an import in one transaction, or none, and each ref once. */
 import { type RawBuilder, sql } from 'kysely'
-import { type ColumnSpec, withoutNullability } from '../../../schema/column-types.ts'
+import { type ColumnSpec, plainType } from '../../../schema/column-types.ts'
 import { outboxTables } from '../../../schema/outbox-tables.ts'
 import type { NewAuditEvent } from '../../../schema/row.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
@@ -140,7 +140,7 @@ function toCommonParameters(trx: ProjectDb, request: WritebackRequest): readonly
   return commonNames.map((name) => {
     const type: ColumnSpec[0] = outboxTables.writebacks.columns[name][0]
     const value = commonValue(request, name)
-    return type === 'text?' ? textParameter(trx, value) : trx.typed(withoutNullability(type), value)
+    return type === 'text?' ? textParameter(trx, value) : trx.typed(plainType[type], value)
   })
 }
 

@@ -1,5 +1,5 @@
 /** What a single page proves: whether it is cut, what it shows about the service, and what it leaves of a range. */
-import { clockToleranceSeconds } from '../../../values/cursor-limit.ts'
+import { clockToleranceSeconds } from '../../../values/clocks.ts'
 import type { EpochSeconds } from '../../../values/time.ts'
 import type { TimeRange } from './list-cursor.ts'
 import type { ScanPage } from './page-exchange.ts'

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { allTime, applyLookBack, type PendingRanges } from '../../../../src/mirror/core/pagination/list-cursor.ts'
 import { readList } from '../../../../src/mirror/sync/pages.ts'
+import { toCursorLimit } from '../../../../src/service/classify.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
-import { toCursorLimit } from '../../../../src/values/cursor-limit.ts'
 import { type Item, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 const since = listEndpoint({ lower: 'since' })
@@ -58,10 +58,10 @@ test('with a clock far behind, all rows are read again and count as future-dated
 })
 
 test('the earlier of the two clocks at the time of the request counts', () => {
-  const times = { serverDate: 1000, requestedAt: 900_000, receivedAt: 900_100 }
-  expect(toCursorLimit(times)).toBe(900)
-  expect(toCursorLimit({ ...times, requestedAt: 2_000_000, receivedAt: 2_003_500 })).toBe(997)
-  expect(toCursorLimit({ ...times, serverDate: null })).toBe(900)
+  const times = { requestedAt: 900_000, receivedAt: 900_100 }
+  expect(toCursorLimit(1000, times)).toBe(900)
+  expect(toCursorLimit(1000, { requestedAt: 2_000_000, receivedAt: 2_003_500 })).toBe(997)
+  expect(toCursorLimit(null, times)).toBe(900)
 })
 
 test('a run begins one look-back before its cursor, but not before the start, and anew after an implausible cursor', () => {
