@@ -38,10 +38,12 @@ export type Screen = {
   readonly show: (request: ScreenRequest) => Promise<Page | FileAnswer | { readonly redirect: string } | null>
 }
 
-/** A number of digits, such as the place where a list goes on; null if the address has another text there. */
+/** A number of digits that the databases hold, such as the place where a list goes on; null if the address has another text there. */
 export function digitsOf(text: string | null): string | null {
-  return text !== null && /^\d{1,15}$/.test(text) ? text : null
+  return text !== null && /^\d{1,19}$/.test(text) && BigInt(text) <= maxInteger ? text : null
 }
+
+const maxInteger = 2n ** 63n - 1n
 
 /** Names of fields with what customers said and who they are, on whatever page. */
 const personal: ReadonlySet<string> = new Set([

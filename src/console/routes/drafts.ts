@@ -7,7 +7,8 @@ import { asDrafts, importWritebacks } from '../../app/import.ts'
 import type { Config } from '../../config/config.ts'
 import type { Viewer } from '../../config/people.ts'
 import type { MistakeKind } from '../../imports/imports.ts'
-import type { NamedEntry } from '../../outbox/outbox.ts'
+import type { NamedEntry, Outbox } from '../../outbox/outbox.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
@@ -19,6 +20,7 @@ import type { ProjectFrame } from '../frame.ts'
 import { conversationPage, listWritebacksTo } from '../pages/conversations.ts'
 import { type Draft, type DraftProblem, draftKinds, draftsTitle, whyNoDraft } from '../pages/draft-form.ts'
 import type { ConsoleProject } from '../project.ts'
+import { digitsOf } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import { todayOf } from '../text.ts'
 import { type Site, valuesOf } from './site.ts'
@@ -51,7 +53,8 @@ export function addDrafts(app: FastifyInstance, site: Site): void {
     if (draft === null) return sendProblem(reply, 400, 'This did not work', 'The form is not whole.', address, project)
     const queued = await listWritebacksTo(db, conversation)
     const problem =
-      findProblem(draft, conversation, queued) ?? (await queueDraft(config, project, draft, conversation, frame))
+      findProblem(draft, conversation, queued) ??
+      (await queueDraft(createOutbox(db), config, project, draft, conversation, frame))
     if (problem === null) return reply.redirect(`${withQuery(address, { drafted: draft.key })}#write`, 303)
     const page = conversationPage(conversation, queued, { draft, problem, joined: null }, frame)
     return send(reply.code(422), page, project)
@@ -64,7 +67,7 @@ function readForm(values: Values): PostedDraft | null {
   const text = (name: string) => (values(name).at(0) ?? '').replaceAll('\r\n', '\n')
   const kind = draftKinds.find((known) => known === text('kind'))
   const [key, expect] = [text('key'), text('expect')]
-  if (kind === undefined || !/^[\da-f-]{36}$/.test(key) || !/^\d{0,15}$/.test(expect)) return null
+  if (kind === undefined || !/^[\da-f-]{36}$/.test(key) || (expect !== '' && digitsOf(expect) === null)) return null
   return {
     ...{ key, kind, expect: expect === '' ? null : expect, content: text('content'), sender: text('sender').trim() },
     ...{ andHandled: text('andHandled') === 'yes', allowDuplicates: text('allowDuplicates') === 'yes' },
@@ -88,8 +91,8 @@ function rowsOf(draft: PostedDraft, { id, visitorId, createdAt }: ConversationDa
 function findProblem(draft: PostedDraft, { messages }: ConversationData, queued: readonly NamedEntry[]) {
   // This form was sent before, so what it did is what it does.
   if (queued.some(({ ref }) => ref?.startsWith(draft.key))) return null
-  const seen = Number(draft.expect ?? 0)
-  if (messages.some(({ role, id, isDeleted }) => role === 'visitor' && !isDeleted && Number(id) > seen))
+  const seen = BigInt(draft.expect ?? 0)
+  if (messages.some(({ role, id, isDeleted }) => role === 'visitor' && !isDeleted && BigInt(id) > seen))
     return problemOf('The visitor has written since you opened this page. Read it, and add your draft again.')
   if (draft.kind === 'reply') return null
   const payload = draft.kind === 'note' ? { content: draft.content } : { handled: draft.kind === 'handled' }
@@ -102,8 +105,17 @@ function problemOf(text: string, isRepeated = false): DraftProblem {
   return { text, isRepeated }
 }
 
+/** A batch that was stopped is not joined: “Go on” is about what was in it then. */
+async function findOpenBatch(outbox: Outbox, name: string): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const id = number === 1 ? name : `${name}-${number}`
+    if ((await outbox.findBatch(id))?.stoppedAt == null) return id
+  }
+}
+
 /** By the checks of an import, whose rows they are. Null: they are queued, or were. */
 async function queueDraft(
+  outbox: Outbox,
   config: Config,
   project: ConsoleProject,
   draft: PostedDraft,
@@ -113,14 +125,14 @@ async function queueDraft(
   const { now, viewer } = frame
   const rows = rowsOf(draft, conversation)
   const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
-  const day = todayOf(frame)
+  const batchId = await findOpenBatch(outbox, `drafts-${todayOf(frame)}-${hash('sha256', viewer.name).slice(0, 8)}`)
   const report = await importWritebacks(
     config,
     settingsOf(config, project),
     { source, name: null, parse: { format: 'jsonl' } },
     {
       ...{ ...asDrafts, now, allowDuplicates: draft.allowDuplicates, createdBy: viewer.name, mistakesPath: null },
-      ...{ batchId: `drafts-${day}-${hash('sha256', viewer.name).slice(0, 8)}`, title: draftsTitle(frame), note: null },
+      ...{ batchId, title: draftsTitle(frame), note: null },
       audit: (count, _, batch) => ({
         ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'drafted', count },
         ...{ subject: batch, detail: `${draft.kind} · conversation ${conversation.id}` },

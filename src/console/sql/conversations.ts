@@ -118,7 +118,7 @@ async function readMessages({ db, project }: ProjectDb, id: string, before: stri
       m.deleted_at as deleted, t.role as known
     from messages as m left join dim_sender_type as t on t.project_id = ${project} and t.sender_type = m.sender_type
     where m.project_id = ${project} and m.conversation_id = ${id}
-      and ${before === null ? sql`true` : sql`m.id < ${Number(before)}`}
+      and ${before === null ? sql`true` : sql`m.id < ${BigInt(before)}`}
     order by m.id desc limit ${pageMessages + 1}`.execute(db)
   return rows.map(({ deleted, kind, known, ...row }) => {
     const role = kind !== 'utterance' ? 'event' : (known ?? row.sender) === 'visitor' ? 'visitor' : 'team'

@@ -17,7 +17,7 @@ async function fill(warehouse: Warehouse) {
   const main = openMirror(warehouse, 'main')
   await main.commit(commit('visitors', [visitor(ada)]))
   const columns = (n: number) => ({ visitor_id: n < 50 ? ada : idOf(1000 + n), ...(n === 40 ? handled : {}) })
-  const ids = Array.from({ length: 60 }, (_, n) => n)
+  const ids = Array.from({ length: 70 }, (_, n) => n)
   await main.commit(
     commit(
       'conversations',
@@ -160,6 +160,32 @@ describe('a draft', () => {
     const { headers } = await open(id)
     const { text } = await console.ask(`/console/p/main/batches/${batchId}?would=stands_against`, { headers })
     expect(text).toMatch(/a visitor has written|the visitor has written/i)
+  })
+
+  test('expects a message of the longest id, and older ones are read before it', async () => {
+    const id = newConversation()
+    const longest = '9007199254740993007'
+    await openMirror(console.warehouse, 'main').commit(
+      commit('messages', [message(id, 7), message(id, BigInt(longest))]),
+    )
+    const { send } = await write(id, {})
+    expect((await send()).status).toBe(303)
+    expect((await draftsOf(id)).map(([, , seen]) => seen)).toEqual([longest])
+    const { headers } = await open(id)
+    const older = await console.ask(`/console/p/main/conversations/${id}?before=${longest}`, { headers })
+    expect([older.text.includes('message 7'), older.text.includes(`message ${longest}`)]).toEqual([true, false])
+  })
+
+  test('joins no batch that was stopped', async () => {
+    const drafted = async () => {
+      const id = newConversation()
+      expect((await (await write(id, {}, 'ann')).send()).status).toBe(303)
+      return (await outbox().list({ target: id }, 1))[0]?.batchId
+    }
+    const first = await drafted()
+    await console.warehouse.query(`update writeback_batches set stopped_at = created_at where id = '${first}'`)
+    const second = await drafted()
+    expect([first === second, await drafted()]).toEqual([false, second])
   })
 
   test('expects the last message that is still there', async () => {
