@@ -1,4 +1,5 @@
 /** What a page of a project is asked with, and what of its data the person may see. */
+import type { Readable } from 'node:stream'
 import type { Warehouse } from '../app/open.ts'
 import type { Role } from '../config/people.ts'
 import type { Outbox } from '../outbox/outbox.ts'
@@ -27,7 +28,9 @@ export type ScreenRequest = {
 }
 
 /** In place of a page. */
-export type FileAnswer = { readonly file: Readonly<Record<'name' | 'type', string>> & { readonly content: Uint8Array } }
+export type FileAnswer = {
+  readonly file: Readonly<Record<'name' | 'type', string>> & { readonly content: Uint8Array | Readable }
+}
 
 /** `show` returns null if there is no such thing, or the address of another page. */
 export type Screen = {

@@ -1,6 +1,8 @@
 /** Lists of conversations as files to answer in a spreadsheet. */
+import { Readable } from 'node:stream'
 import { sheetTemplate } from '../../imports/reply-sheet.ts'
 import { withQuery } from '../../values/address.ts'
+import { inChunks } from '../../values/chunks.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
@@ -22,21 +24,20 @@ function listAsked(query: ScreenRequest['query']): SheetList {
 }
 
 /** Null for a person who may not read what customers wrote. */
-export async function showSheet({ db, frame, query, signal }: ScreenRequest): Promise<FileAnswer | null> {
+export async function showSheet({ db, frame, query }: ScreenRequest): Promise<FileAnswer | null> {
   if (query('template') !== null) return toFile('template', [sheetTemplate])
   if (frame.viewer?.hidesMessages === true) return null
   const list = listAsked(query)
-  const lines: string[] = []
-  for await (const line of replySheet(db, list, frame.now)) {
-    signal.throwIfAborted()
-    lines.push(line)
-  }
-  return toFile(`${list.kind}-${todayOf(frame)}`, lines)
+  return toFile(`${list.kind}-${todayOf(frame)}`, replySheet(db, list, frame.now))
 }
 
-function toFile(name: string, lines: readonly string[]): FileAnswer {
-  return { file: { name: `${name}.csv`, type: 'text/csv; charset=utf-8', content: Buffer.from(lines.join('')) } }
+/** A long one is sent while it is read. */
+function toFile(name: string, lines: AsyncIterable<string> | readonly string[]): FileAnswer {
+  const content = Readable.from(inChunks(lines, linesPerChunk)).map((chunk: readonly string[]) => chunk.join(''))
+  return { file: { name: `${name}.csv`, type: 'text/csv; charset=utf-8', content } }
 }
+
+const linesPerChunk = 200
 
 /** `asked`: the list that the page shows, all of its pages. */
 export function sheetLink(asked: Readonly<Record<string, string | null>>, frame: ProjectFrame): Html {

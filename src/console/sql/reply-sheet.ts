@@ -1,22 +1,19 @@
 /** Lists of conversations as sheets of replies: who waits, what a search finds, and those of a visitor. */
 import { type RawBuilder, sql } from 'kysely'
-import { waitingNow } from '../../analytics/sql/waiting.ts'
+import { waitingCounted } from '../../analytics/sql/waiting.ts'
 import { type SheetRow, sheetHeader, toSheetLine } from '../../imports/reply-sheet.ts'
 import { inChunks } from '../../values/chunks.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { listParameter } from '../../warehouse/dialect.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { search } from './search.ts'
+import { idsOfVisitor, searchIds } from './search.ts'
 
 export type SheetList =
   /** Who waits for at least that long. */
   | { readonly kind: 'waiting'; readonly minAgeMs: Ms; readonly isUnassigned: boolean }
   | { readonly kind: 'search'; readonly text: string }
   | { readonly kind: 'visitor'; readonly id: string }
-
-/** A person answers no more in a spreadsheet, and a search reads messages for each page. */
-export const maxSheetRows = { waiting: 10_000, search: 500, visitor: 500 } as const
 
 const rowsPerRead = 500
 
@@ -34,31 +31,16 @@ export async function* replySheet(context: ProjectDb, list: SheetList, now: Epoc
 
 async function* listIds(context: ProjectDb, list: SheetList, now: EpochMs): AsyncGenerator<string> {
   const { db, project, typed } = context
-  if (list.kind === 'search') return yield* searchIds(context, list.text, now)
-  const which =
-    list.kind === 'waiting'
-      ? sql`select conversation_id as id from ${waitingNow} and project_id = ${project}
-          and waiting_since <= ${typed('time', toTimestamp(now - list.minAgeMs))}
-          and ${list.isUnassigned ? sql`assigned_agent_id is null` : sql`true`} order by waiting_since, conversation_id`
-      : sql`select id from conversations where project_id = ${project} and visitor_id = ${list.id}
-          and deleted_at is null order by last_message_at desc`
-  const { rows } = await sql<{ id: string }>`${which} limit ${maxSheetRows[list.kind]}`.execute(db)
+  if (list.kind === 'search') return yield* searchIds(context, list.text)
+  if (list.kind === 'visitor') return yield* await idsOfVisitor(context, list.id)
+  const { rows } = await sql<{
+    id: string
+  }>`select conversation_id as id from ${waitingCounted} and project_id = ${project}
+    and waiting_since <= ${typed('time', toTimestamp(now - list.minAgeMs))}
+    and ${list.isUnassigned ? sql`assigned_agent_id is null` : sql`true`} order by waiting_since, conversation_id`.execute(
+    db,
+  )
   for (const { id } of rows) yield id
-}
-
-async function* searchIds(context: ProjectDb, text: string, now: EpochMs): AsyncGenerator<string> {
-  let [before, count]: [string | null, number] = [null, 0]
-  do {
-    const found = await search(context, text, before)
-    if (found.kind !== 'found') {
-      if (found.kind === 'conversation') yield found.id
-      else yield* listIds(context, { kind: 'visitor', id: found.id }, now)
-      return
-    }
-    for (const { id } of found.conversations) yield id
-    count += found.conversations.length
-    before = found.next
-  } while (before !== null && count < maxSheetRows.search)
 }
 
 /** Of what the last words begin with, enough to know what they are about. */

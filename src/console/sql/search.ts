@@ -9,12 +9,12 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ConversationRow } from './conversations.ts'
 
 const pageRows = 25
+const idsPerRead = 500
 const maxPeople = 10
 
 /** `before`: the `next` of the page before. An id is that of the only thing which is found. */
 export async function search(context: ProjectDb, asked: string, before: string | null) {
-  // Postgres stores neither half a surrogate pair nor a NUL, so nothing has one.
-  const text = asked.toWellFormed().replaceAll('\0', '').trim()
+  const text = storable(asked)
   const exact = await findById(context, text)
   if (exact !== null) return exact
   const found = await findConversations(context, parseSearch(text), before)
@@ -22,6 +22,31 @@ export async function search(context: ProjectDb, asked: string, before: string |
   const { conversations: missing } = await countPendingConversations(context)
   const people = before === null ? await findPeople(context, text) : []
   return { kind: 'found' as const, people, ...found, missing }
+}
+
+/** The ids of all conversations that it finds, the newest first; those of a visitor whose id it is. */
+export async function* searchIds(context: ProjectDb, asked: string): AsyncGenerator<string> {
+  const text = storable(asked)
+  const exact = await findById(context, text)
+  if (exact !== null) return yield* exact.kind === 'conversation' ? [exact.id] : await idsOfVisitor(context, exact.id)
+  const query = parseSearch(text)
+  for (let before: string | null = null; query.words.length > 0; ) {
+    const found: readonly Entry[] = await findEntries(context, query, before, idsPerRead)
+    for (const { id } of found) yield id
+    if (found.length < idsPerRead) return
+    before = String(found.at(-1)?.number)
+  }
+}
+
+export async function idsOfVisitor({ db, project }: ProjectDb, visitor: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`select id from conversations where project_id = ${project}
+    and visitor_id = ${visitor} and deleted_at is null order by last_message_at desc`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** Postgres stores neither half a surrogate pair nor a NUL, so nothing has one. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '').trim()
 }
 
 async function findById({ db, project }: ProjectDb, id: string) {
@@ -52,7 +77,7 @@ type Found = { readonly conversations: readonly ConversationRow[]; readonly next
 
 async function findConversations(context: ProjectDb, query: SearchQuery, before: string | null): Promise<Found> {
   if (query.words.length === 0) return { conversations: [], next: null }
-  const rows = await findEntries(context, query, before)
+  const rows = await findEntries(context, query, before, pageRows + 1)
   const shown = rows.slice(0, pageRows)
   const ids = shown.map(({ id }) => id)
   const words = await findWords(context, ids, query)
@@ -66,11 +91,16 @@ async function findConversations(context: ProjectDb, query: SearchQuery, before:
 }
 
 /**
- * The newest entries with these words, one more than a page. Postgres does not know how frequent most words are: it would read
+ * The newest entries with these words, up to `limit`. Postgres does not know how frequent most words are: it would read
  * the whole index backwards for a word that nobody wrote, or all entries of one that everybody wrote. So the newest ones
  * are looked through first, and if they have no page of it, the word is rare enough for the index of words.
  */
-async function findEntries(context: ProjectDb, query: SearchQuery, before: string | null): Promise<readonly Entry[]> {
+async function findEntries(
+  context: ProjectDb,
+  query: SearchQuery,
+  before: string | null,
+  limit: number,
+): Promise<readonly Entry[]> {
   const { db, kind, project } = context
   const number = sql.ref(kind === 'sqlite' ? 'search_words.rowid' : 'search_words.id')
   const isBefore = before !== null && /^\d{1,16}$/.test(before) ? sql`${number} < ${Number(before)}` : sql`true`
@@ -79,7 +109,7 @@ async function findEntries(context: ProjectDb, query: SearchQuery, before: strin
     const { rows } = await sql<Entry>`
     select c.id, found.number, visitors.name, c.handled_at as handled
     from (select s.conversation_id, s.id as number from ${source} join search_conversations as s on s.id = ${number}
-      where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${pageRows + 1}) as found
+      where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${limit}) as found
       join conversations as c on c.project_id = ${project} and c.id = found.conversation_id
       left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
     order by found.number desc`.execute(db)
@@ -89,7 +119,7 @@ async function findEntries(context: ProjectDb, query: SearchQuery, before: strin
   const newest = await read(
     sql`(select * from search_words where ${isBefore} order by id desc limit ${newestEntries}) as search_words`,
   )
-  if (newest.length > pageRows) return newest
+  if (newest.length === limit) return newest
   // `offset 0` keeps the planner from reading backwards until it has a page.
   return read(sql`(select * from search_words where ${isFound} offset 0) as search_words`)
 }

@@ -9,6 +9,7 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultProject } from '../../../src/config/config.ts'
 import { readConversation, readVisitor, readWaiting } from '../../../src/console/sql/conversations.ts'
 import { readOverview } from '../../../src/console/sql/overview.ts'
+import { replySheet } from '../../../src/console/sql/reply-sheet.ts'
 import { search as searchMirror } from '../../../src/console/sql/search.ts'
 import { secret } from '../../../src/values/secret.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
@@ -24,7 +25,7 @@ const talkedAt = (id: string, second: number, columns = {}) =>
 /** The visitor wrote then. What the service says of it is another matter. */
 const asks = (id: string, second: number) =>
   message(id, 0, { sender_type: 'visitor', created_at: timeAt(second), content: 'asked' })
-const sixty = Array.from({ length: 60 }, (_, n) => `p${n}`)
+const many = Array.from({ length: 530 }, (_, n) => `p${n}`)
 
 const conversations = [
   talkedAt('c1', 6000, { visitor_id: 'v1', waiting_since: timeAt(6000) }),
@@ -34,7 +35,7 @@ const conversations = [
   talkedAt('answered', 60, { waiting_since: timeAt(50) }),
   ...[talkedAt('thread', 5), talkedAt('old', 5), talkedAt('new', 9), talkedAt('other', 7), talkedAt('edited', 5)],
   ...[talkedAt('long', 5), talkedAt('s1', 90), talkedAt('s2', 80)],
-  ...sixty.map((id) => talkedAt(id, 5)),
+  ...many.map((id) => talkedAt(id, 5)),
 ]
 const messages = [
   ...[asks('c1', 5000), asks('c2', 50), asks('c3', 99_990), asks('c4', 10), asks('answered', 50)],
@@ -54,7 +55,7 @@ const messages = [
   message('long', 2, { content: `${'字'.repeat(99)}退${'字'.repeat(199)}` }),
   message('s1', 1, { content: 'sorted', created_at: timeAt(30) }),
   message('s2', 1, { content: 'sorted', created_at: timeAt(40) }),
-  ...sixty.map((id) => message(id, 1, { content: 'same', created_at: timeAt(5) })),
+  ...many.map((id) => message(id, 1, { content: 'same', created_at: timeAt(5) })),
 ]
 const visitors = [
   visitor('v1', { plan: 'gold', tags: ['a'] }, { name: 'Zoë' }),
@@ -208,7 +209,10 @@ for (const db of databases) {
         if (page.next === null) break
         before = page.next
       }
-      expect([seen.length, new Set(seen).size]).toEqual([60, 60])
+      expect([seen.length, new Set(seen).size]).toEqual([many.length, many.length])
+      const lines: string[] = []
+      for await (const line of replySheet(reads, { kind: 'search', text: 'same' }, now)) lines.push(line)
+      expect(lines.slice(1).map((line) => line.split(',')[0])).toEqual(seen)
     })
 
     test('an id leads to its thing, and people are found by name and address', async () => {
