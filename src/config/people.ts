@@ -36,7 +36,11 @@ type ConsolePerson = Viewer & { readonly token: Secret }
 
 const noToken = 'must have a token: { env: NAME } or { file: PATH }'
 
-const nameOfPerson = z.string({ error: 'name the person' }).trim().min(1, 'name the person').max(60, 'is too long')
+/** Written as `--as` and decisions have it, as these are compared. */
+const nameOfPerson = z
+  .string({ error: 'name the person' })
+  .transform((text) => parsePersonName(text) ?? '')
+  .pipe(z.string().min(1, 'name the person').max(60, 'is too long'))
 
 /** Only the worker needs the tokens, so only `reveal` throws (UserError). */
 const personField = (read: ReadSecret) =>

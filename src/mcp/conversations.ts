@@ -15,7 +15,12 @@ export const findTool = defineTool({
   description: `By an id, a visitor's name or address, or words of messages; without a text, who waits for an answer, the longest first. ${noTexts}`,
   input: z.object({
     text: z.string().min(1).max(500).optional(),
-    waitingMinutes: z.number().min(0).default(0).describe('Without a text: who waits at least that long'),
+    waitingMinutes: z
+      .number()
+      .min(0)
+      .max(10_000_000)
+      .default(0)
+      .describe('Without a text: who waits at least that long'),
     after: z.string().max(200).optional().describe('The `next` of the answer before'),
   }),
   output: z.object({

@@ -12,8 +12,7 @@ import { path } from '../values/address.ts'
 import { formatCount } from '../values/format.ts'
 import { toCanonicalJson } from '../values/json.ts'
 import { projectCommandHint } from '../values/user-error.ts'
-import type { Session } from './session.ts'
-import { defineTool } from './tool.ts'
+import { defineTool, type Session } from './tool.ts'
 
 const rowHelp = operations.map((operation) => {
   const { target, fields, summary } = operationTypes[operation]

@@ -20,8 +20,7 @@ import { describeTool } from './describe.ts'
 import { proposeTool } from './propose.ts'
 import { queryTool } from './query.ts'
 import { reportTool, statusTool } from './report.ts'
-import type { Session } from './session.ts'
-import { type Tool, toResult } from './tool.ts'
+import { type Session, type Tool, toResult } from './tool.ts'
 
 const tools: readonly Tool[] = [describeTool, queryTool, reportTool, statusTool, findTool, readTool, proposeTool]
 
@@ -67,7 +66,7 @@ export async function serveMcp(options: ServeOptions) {
       const visible = session.hidesMessages && tool !== describeTool ? hideMessages : (answer: object) => answer
       mcp.registerTool(name, config, async (given, context) => {
         const startedAt = performance.now()
-        const author = authorOf(options.person, mcp, context)
+        const author = authorOf(session.person, mcp, context)
         const result = await run(given, { session, author }).then(
           (answer) => toResult(visible(answer)),
           (error: unknown) => {
@@ -113,7 +112,7 @@ async function openSession(options: ServeOptions, setting: string): Promise<Sess
   return {
     ...{ address: { databaseUrl, databaseSetting: setting }, warehouse, db: warehouse.projectDb(project.projectId) },
     ...{ project, now, query: await openBoundedQuery(asked.url, asked.setting, usualLimits) },
-    hidesMessages: known?.hidesMessages === true,
+    ...{ person: known?.name ?? person, hidesMessages: known?.hidesMessages === true },
     drafts: mayDraft ? configured : null,
   }
 }

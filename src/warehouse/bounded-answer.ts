@@ -4,7 +4,7 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { ValueList } from './connection-pool.ts'
 
-export type RowLimits = { readonly rows: number; readonly bytes: number }
+export type QueryLimits = { readonly rows: number; readonly bytes: number; readonly ms: Ms }
 
 /** `cut`: a sentence that says what is missing; null = nothing is. */
 export type BoundedAnswer = {
@@ -12,8 +12,6 @@ export type BoundedAnswer = {
   readonly rows: readonly ValueList[]
   readonly cut: string | null
 }
-
-export type QueryLimits = RowLimits & { readonly ms: Ms }
 
 export type BoundedQuery = {
   /** Throws UserError. */
@@ -24,14 +22,16 @@ export type BoundedQuery = {
 /** Of a single value, in characters: a text that fills the answer tells less than several rows. */
 const maxValueLength = 20_000
 
-export function createRowCollector(limits: RowLimits) {
+export function createRowCollector(limits: QueryLimits) {
   const rows: ValueList[] = []
-  let [bytes, shortened, isFull]: [number, number, 'rows' | 'bytes' | null] = [0, 0, null]
+  const cut = new Set<string>()
+  let bytes = 0
   const toValue = (value: unknown): unknown => {
-    if (typeof value === 'bigint') return String(value)
+    // JSON has no number for them, or another one.
+    if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value)
     if (value instanceof Uint8Array) return `a value of ${value.byteLength} bytes that is no text`
     if (typeof value !== 'string') return value
-    if (value.length > maxValueLength) shortened += 1
+    if (value.length > maxValueLength) cut.add(`texts are cut after ${maxValueLength} characters`)
     // What people cannot see, a program should not obey.
     return showInvisibleInLines(value.slice(0, maxValueLength))
   }
@@ -39,26 +39,22 @@ export function createRowCollector(limits: RowLimits) {
     /** False: no further row fits. */
     add: (row: ValueList): boolean => {
       const values = row.map(toValue)
-      const size = Buffer.byteLength(JSON.stringify(values))
-      if (rows.length === limits.rows) isFull = 'rows'
-      else if (bytes + size > limits.bytes) isFull = 'bytes'
-      else rows.push(values)
-      bytes += size
-      return isFull === null
+      bytes += Buffer.byteLength(JSON.stringify(values))
+      if (bytes > limits.bytes)
+        cut.add(`there are more rows, and the next one does not fit in ${limits.bytes / 1000} kB`)
+      else if (rows.length === limits.rows) cut.add(`there are more rows: these are the first ${limits.rows}`)
+      else return rows.push(values) > 0
+      return false
     },
     answer: (columns: readonly string[]): BoundedAnswer => {
-      const said = [
-        ...(isFull === 'rows' ? [`there are more rows: these are the first ${limits.rows}`] : []),
-        ...(isFull === 'bytes' ? [`there are more rows: these ${rows.length} fill ${limits.bytes / 1000} kB`] : []),
-        ...(shortened > 0 ? [`${shortened} texts are cut after ${maxValueLength} characters`] : []),
-      ]
-      return { columns, rows, cut: said.length === 0 ? null : said.join('; ') }
+      return { columns, rows, cut: cut.size === 0 ? null : [...cut].join('; ') }
     },
   }
 }
 
-export function refusedStatement(why: string, next: string): UserError {
-  return new UserError({ what: 'the statement did not run', why, next, exitCode: 2 })
+/** The reason may quote a value of any length. */
+export function refusedStatement(why: string, next = 'ask with one SELECT'): UserError {
+  return new UserError({ what: 'the statement did not run', why: why.slice(0, 1000), next, exitCode: 2 })
 }
 
 export function tooLong({ ms }: QueryLimits): UserError {
@@ -66,6 +62,5 @@ export function tooLong({ ms }: QueryLimits): UserError {
   return refusedStatement(`it took longer than ${ms / 1000} s, and was ended`, next)
 }
 
-export function failedStatement(why: string): UserError {
-  return refusedStatement(why, 'compare its names and types with `describe`')
-}
+/** What helps if the database does not understand a statement. */
+export const compareNames = 'compare its names and types with `describe`'

@@ -9,8 +9,8 @@ import { UserError } from '../values/user-error.ts'
 import {
   type BoundedAnswer,
   type BoundedQuery,
+  compareNames,
   createRowCollector,
-  failedStatement,
   type QueryLimits,
   refusedStatement,
   tooLong,
@@ -20,6 +20,14 @@ import { splitPostgresUrl, valueTypes } from './postgres.ts'
 
 /** A single row arrives as a whole. */
 const maxReceivedBytes = 16 * 2 ** 20
+
+const { BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
+const parsed: readonly number[] = [BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TIMESTAMPTZ]
+
+/** Other values, such as local times, intervals and arrays, are as Postgres writes them: JSON has no such thing. */
+const types = {
+  getTypeParser: (oid: number) => (parsed.includes(oid) ? valueTypes.getTypeParser(oid) : (text: string) => text),
+}
 
 export function openBoundedPostgres(url: string, setting: string, limits: QueryLimits): BoundedQuery {
   const { connectionString, schema } = splitPostgresUrl(url)
@@ -36,7 +44,7 @@ export function openBoundedPostgres(url: string, setting: string, limits: QueryL
     })
     const deadline = setTimeout(() => end(tooLong(limits)), limits.ms)
     const client = new pg.Client({
-      ...{ connectionString, stream: () => socket, types: valueTypes, connectionTimeoutMillis: limits.ms },
+      ...{ connectionString, stream: () => socket, types, connectionTimeoutMillis: limits.ms },
       application_name: 'deskmirror mcp',
     })
     client.on('error', () => {})
@@ -50,8 +58,8 @@ export function openBoundedPostgres(url: string, setting: string, limits: QueryL
     } catch (error) {
       throw ended ?? explainFailure(error, limits)
     } finally {
-      clearTimeout(deadline)
       await client.end().catch(() => {})
+      clearTimeout(deadline)
       socket.destroy()
     }
   }
@@ -122,7 +130,6 @@ function explainFailure(error: unknown, limits: QueryLimits): unknown {
   if (code === '55P03') return refusedStatement('another process holds a lock that it needs', 'try again')
   if (code === '42501')
     return refusedStatement(`${message}: its role reads what is for analysts`, '`describe` lists that')
-  if (code === '25006' || /cursor|multiple commands/i.test(message))
-    return refusedStatement(message, 'ask with one SELECT')
-  return failedStatement(message)
+  const isNoQuery = code === '25006' || /cursor|multiple commands/i.test(message)
+  return refusedStatement(message, isNoQuery ? undefined : compareNames)
 }

@@ -2,7 +2,7 @@
  * One statement that anybody may have written, such as an assistant: it reads, ends in time, and its answer has a limited size.
  * The database itself decides what reads; the warehouse is the same afterwards.
  */
-import type { BoundedQuery, QueryLimits } from './bounded-answer.ts'
+import { type BoundedQuery, type QueryLimits, refusedStatement } from './bounded-answer.ts'
 import { parseDatabaseUrl } from './location.ts'
 
 /** Answers are sent within five seconds. */
@@ -18,7 +18,11 @@ export async function openBoundedQuery(url: string, setting: string, limits: Que
   let last: Promise<unknown> = Promise.resolve()
   return {
     run: (statement) => {
-      const answer = last.then(() => run(statement))
+      const askedAt = performance.now()
+      const answer = last.then(() => {
+        if (performance.now() - askedAt < limits.ms) return run(statement)
+        throw refusedStatement('others, asked at the same time, took too long', 'ask one after the other')
+      })
       last = answer.catch(() => {})
       return answer
     },

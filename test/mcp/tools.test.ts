@@ -204,6 +204,21 @@ for (const db of databases) {
       expect(secrets.filter(({ word }) => word !== null && text.includes(word))).toEqual([])
     })
 
+    test('a person is the same however the name is written', async () => {
+      const zoe = await fixture.connect(['--as', 'ZOË'], { ...people(fixture), DESKMIRROR_CONFIG: 'people.yaml' })
+      expect((await zoe.client.listTools()).tools.map(({ name }) => name)).not.toContain('query')
+      await zoe.call('status')
+      const [row] = await fixture.warehouse.query('select person from console_events order by id desc limit 1')
+      expect(row).toEqual({ person: 'Zoë via Claude' })
+    })
+
+    test('a call that does not fit is explained and counted', async () => {
+      const { isError, text } = await mcp.call('find_conversations', { waitingMinutes: 1e300 })
+      expect([isError, text]).toEqual([true, expect.stringMatching(/nothing was asked(.|\n)*waitingMinutes/)])
+      const [row] = await fixture.warehouse.query('select subject, detail from console_events order by id desc limit 1')
+      expect(row).toEqual({ subject: 'find_conversations', detail: expect.stringContaining('with an error') })
+    })
+
     test('a worker that is read-only, and a file, offer no proposing', async () => {
       const offered = async (args: readonly string[], env = {}) =>
         (await (await fixture.connect(args, env)).client.listTools()).tools.map(({ name }) => name)
@@ -256,11 +271,12 @@ async function writebacks({ warehouse }: McpFixture) {
   return (await warehouse.query('select id, status, batch_id from writebacks order by id')) as { status: string }[]
 }
 
-/** Kim may look, and reads no messages. */
+/** Kim and Zoë may look, and read no messages. */
 function people({ folder, env }: McpFixture): Readonly<Record<string, string>> {
-  const text = `console: { people: [{ name: kim, role: viewer, messages: hidden, token: { env: KIM_TOKEN } }] }\nprojects:\n  default: { base_url: '${env['DESKMIRROR_BASE_URL']}', project_id: ${env['DESKMIRROR_PROJECT_ID']}, api_key: { env: KEY } }\n`
+  const text = `console: { people: [{ name: kim, role: viewer, messages: hidden, token: { env: KIM_TOKEN } }, { name: 'Zoe\u0308', role: viewer, messages: hidden, token: { env: ZOE_TOKEN } }] }\nprojects:\n  default: { base_url: '${env['DESKMIRROR_BASE_URL']}', project_id: ${env['DESKMIRROR_PROJECT_ID']}, api_key: { env: KEY } }\n`
   writeFileSync(join(folder, 'people.yaml'), text)
   return {
+    ZOE_TOKEN: 'a-token-of-zoe-that-is-long',
     KIM_TOKEN: 'a-token-of-kim-that-is-long',
     KEY: env['DESKMIRROR_API_KEY'] ?? '',
     DESKMIRROR_BASE_URL: '',

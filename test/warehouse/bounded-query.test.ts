@@ -1,5 +1,7 @@
 /** Statements that anybody may have written: they read, in time and in size, or do not run — in both databases. */
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { grantToAnalyst } from '../../src/analytics/sql/grant.ts'
@@ -80,7 +82,7 @@ for (const db of databases) {
       hash.update(
         JSON.stringify(
           await warehouse.query(
-            `select count(*) as n, (select count(*) from pg_roles) as r, (select count(*) from pg_proc) as f, (select count(*) from pg_largeobject_metadata) as l, (select count(*) from pg_settings where source = 'session') as s from pg_class`,
+            `select count(*) as n, (select count(*) from pg_proc) as f, (select count(*) from pg_largeobject_metadata) as l, (select count(*) from pg_settings where source = 'session') as s from pg_class`,
           ),
         ),
       )
@@ -108,9 +110,27 @@ for (const db of databases) {
       const rows = 'with recursive r(x) as (select 1 union all select x + 1 from r where x < 9000) select'
       expect(await query.run(`${rows} x from r`)).toMatchObject({ cut: expect.stringContaining('the first 500') })
       const wide = await query.run(`${rows} x, '${'y'.repeat(3000)}' from r`)
-      expect(wide.cut).toContain('fill 200 kB')
+      expect(wide.cut).toContain('fit in 200 kB')
       expect(JSON.stringify(wide.rows).length).toBeLessThan(201_000)
       expect(wide.rows.length).toBeGreaterThan(60)
+    })
+
+    test('has values that JSON does not know, as texts', async () => {
+      const [statement, row] = {
+        sqlite: ['select 9e999, -9e999, 9007199254740993', ['Infinity', '-Infinity', '9007199254740993']],
+        postgres: [
+          `select 'NaN'::float8, '-infinity'::numeric, timestamp '2026-01-02 03:04:05', interval '1 day', array[1, null], 1 as x, 2 as x`,
+          ['NaN', '-Infinity', '2026-01-02 03:04:05', '1 day', '{1,NULL}', 1, 2],
+        ],
+      }[db.name] as [string, unknown[]]
+      expect((await query.run(statement)).rows).toEqual([row])
+    })
+
+    test('is not waited for by others for longer than it may take', async () => {
+      const asked = await Promise.allSettled([1, 2, 3, 4].map(() => brief.run(endless[db.name][0])))
+      const why = asked.map((answer) => (answer.status === 'rejected' ? String(answer.reason) : ''))
+      expect(why[0]).toContain('longer than 0.7 s')
+      expect(why.slice(1).filter((reason) => reason.includes('others, asked'))).toHaveLength(3)
     })
 
     test('that writes, attaches, loads or locks is refused, whatever it looks like, and changes nothing', async () => {
@@ -151,6 +171,28 @@ for (const db of databases) {
       }
     })
 
+    if (db.name === 'sqlite')
+      test('ends with a process that is killed', async () => {
+        const program = `import { openBoundedQuery } from '${new URL('../../src/warehouse/bounded-query.ts', import.meta.url)}'
+          const query = await openBoundedQuery('${database.url}', '', { rows: 1, bytes: 1, ms: 60_000 })
+          await query.run('select 1')
+          console.log('asked')
+          await query.run('${endless.sqlite[0]}')`
+        const server = spawn(process.execPath, ['--input-type=module', '-e', program], {
+          stdio: ['ignore', 'pipe', 'ignore'],
+        })
+        await once(server.stdout, 'data')
+        const child = Number(execFileSync('pgrep', ['-P', String(server.pid)], { encoding: 'utf8' }))
+        server.kill('SIGKILL')
+        await expect.poll(() => isAlive(child), { timeout: 5000 }).toBe(false)
+      })
+
+    if (db.name === 'postgres')
+      test('is explained in few words, whatever it quotes', async () => {
+        const { answer } = await ask(`select repeat('x', 5000000)::int`)
+        expect([answer, String(answer).length < 2000]).toEqual([expect.any(UserError), true])
+      })
+
     if (db.name === 'postgres')
       test('runs under no role that may write, not even by another role that it could become', async () => {
         const [owner, member, writer] = ['o', 'm', 'w'].map((letter) => `${letter}_${randomUUID().slice(0, 8)}`)
@@ -177,4 +219,12 @@ for (const db of databases) {
         }
       })
   })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
