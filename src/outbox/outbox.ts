@@ -90,6 +90,7 @@ export {
   parseRequest,
   type RequestMistake,
   type RequestParseResult,
+  type RequestToQueue,
   requestFields,
   toMistake,
   type WritebackRequest,
@@ -124,6 +125,5 @@ export {
 } from './send/circuit-breaker.ts'
 export { maxConcurrentLanes, sendLane } from './send/lane.ts'
 export { type PushProgress, type PushReport, push } from './send/push.ts'
-export type { RequestToQueue } from './sql/enqueue.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
 export { createSends, listHeld, readSendingStop, readSends } from './sql/sending.ts'

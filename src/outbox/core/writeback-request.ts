@@ -74,6 +74,9 @@ export type RequestFor<O extends Operation> = CommonValues & {
 
 export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
 
+/** `sourceRow`: of the file that it comes from. `foundBy`: the words by which an import found its conversation. */
+export type RequestToQueue = WritebackRequest & { readonly sourceRow?: number; readonly foundBy?: string }
+
 export function commonValue(request: CommonValues, name: CommonName): string | null {
   return request[commonFields[name].property]
 }

@@ -11,7 +11,13 @@ import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/transactions.ts'
 import type { BatchDescription, ColumnMap } from '../core/batches.ts'
 import { operationTypes } from '../core/operations.ts'
-import { commonNames, commonValue, conditionNames, type WritebackRequest } from '../core/writeback-request.ts'
+import {
+  commonNames,
+  commonValue,
+  conditionNames,
+  type RequestToQueue,
+  type WritebackRequest,
+} from '../core/writeback-request.ts'
 import { readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */
@@ -28,9 +34,6 @@ export type EnqueueOptions = {
   /** As of a decision. `known`: rows whose refs were queued before. */
   readonly audit?: (queued: number, known: number) => NewAuditEvent
 }
-
-/** `sourceRow`: of the file that it comes from. `foundBy`: the words by which an import found its conversation. */
-export type RequestToQueue = WritebackRequest & { readonly sourceRow?: number; readonly foundBy?: string }
 
 /**
  * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were imported before, nothing
