@@ -17,6 +17,7 @@ import { inChunks } from '../values/chunks.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { createMistakeCounter } from './mistake-kinds.ts'
 import type { ImportLine } from './parse-lines.ts'
+import { isDownloaded } from './reply-sheet.ts'
 
 export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'listReplies'>
 
@@ -55,7 +56,8 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
   const [kinds, notices] = [createMistakeCounter(), createMistakeCounter()]
   const mistakes: LineMistake[] = []
   const batches = new Set<string | null>()
-  let [validRows, mistakenRows, differing, rows, found, lastRow] = [0, 0, 0, 0, 0, 0]
+  let [validRows, mistakenRows, differing, rows, toBeSeen, lastRow] = [0, 0, 0, 0, 0, 0]
+  const order = createOrderCheck()
   let ignoredColumns: readonly string[] = []
   let isHeaderMistaken = false
   for await (const chunk of inChunks(lines, rowsPerLookup, weightOf)) {
@@ -69,7 +71,8 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
       if (source.format === 'csv header') isHeaderMistaken = true
       kinds.add(row, ref, judged.mistakes)
       notices.add(row, ref, [...judged.notices, ...byVisitor])
-      found += byVisitor.length
+      toBeSeen += byVisitor.length
+      if (source.format === 'csv' && isDownloaded(ref)) order.add(importLine.result)
       if (queuedAs !== null) {
         differing += 1
         batches.add(queuedAs.batch)
@@ -84,6 +87,10 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
       await onMistaken?.(importLine, judged.mistakes)
     }
   }
+  if (order.isSorted()) {
+    toBeSeen += 1
+    notices.add(lastRow, null, [sortedReplies])
+  }
   const [batch = null] = batches
   return {
     /** The first row of a CSV file does not name the columns of an import, so no row was read. */
@@ -93,8 +100,8 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
     /** Write-backs. */
     validRows,
     mistakenRows,
-    /** Write-backs whose conversation was found by the visitor's address or name: a person has to look at it. */
-    found,
+    /** Write-backs whose conversation was found by the visitor's address or name, and whether all may be of other ones. */
+    toBeSeen,
     /** The first ones, in file order; `kinds` counts all. */
     mistakes: mistakes as readonly LineMistake[],
     kinds: kinds.kinds(),
@@ -115,10 +122,37 @@ function weightOf({ source }: ImportLine): number {
 }
 
 const foundByVisitor = toMistake(null, "found by the visitor's address or name, so the batch waits for approval")
+const sortedReplies = toMistake(
+  'content',
+  'all replies are in alphabetical order: if only this column was sorted, they go to other conversations. So the batch waits for approval',
+)
 const differsFromQueued = toMistake('ref', 'was queued before for another write-back, so this row is not queued')
 const repeatsRow = 'an earlier row sends the same words to the same conversation'
 const wasSent = 'the same words were sent to the same conversation in the last 30 days'
 const isQueued = 'the same words are queued for the same conversation'
+
+/** That so many replies are in order by chance happens in one of 360 sheets. */
+const minSteps = 5
+const alphabet = new Intl.Collator()
+
+/**
+ * Whether the replies are in alphabetical order. In a sheet whose column of replies was sorted alone all other columns stay as
+ * they were downloaded, so that nothing else shows it.
+ */
+function createOrderCheck() {
+  let [last, up, down]: [string | null, number, number] = [null, 0, 0]
+  return {
+    add: (result: ImportLine['result']) => {
+      if (!result.ok || result.request.operation !== 'message') return
+      const content = String(result.request.payload['content'])
+      const step = last === null ? 0 : alphabet.compare(last, content)
+      if (step < 0) up += 1
+      if (step > 0) down += 1
+      last = content
+    },
+    isSorted: () => (up === 0 && down >= minSteps) || (down === 0 && up >= minSteps),
+  }
+}
 
 /** Judges the rows of a file, some at a time, in their order. */
 function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'onMistaken'>) {

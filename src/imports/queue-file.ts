@@ -173,7 +173,8 @@ export async function checkFile(
     const check = await checkLines(lines, { ...options, ...onMistaken, lookups: outbox })
     const written = (await mistakesFile?.publish()) ?? 0
     const { columns = {}, isRemembered = false } = file.parse
-    if (check.mistakenRows === 0) return { ...check, emptyRows, columns, mustBeSeen: isRemembered || check.found > 0 }
+    if (check.mistakenRows === 0)
+      return { ...check, emptyRows, columns, mustBeSeen: isRemembered || check.toBeSeen > 0 }
     const { mistakenRows: mistaken, kinds, mistakes } = check
     const rows = check.isHeaderMistaken ? 0 : check.rows
     const writtenTo = written === 0 ? null : mistakesPath

@@ -85,6 +85,12 @@ function withValue(name: string, value: Fields[string] | undefined): Fields {
 }
 
 const refStart = 'sheet'
+
+/** The row is of a sheet that was downloaded. */
+export function isDownloaded(ref: string | null): boolean {
+  return ref?.startsWith(`${refStart} `) === true
+}
+
 const movedRef =
   'is of another conversation: was the sheet sorted by some of its columns only? Download it again, or sort all of them'
 

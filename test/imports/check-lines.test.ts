@@ -19,10 +19,36 @@ const handled = { operation: 'handled', conversation_id: conversation, handled: 
 const reply = { operation: 'message', conversation_id: conversation, content: 'It is on its way.', sender_name: 'Ann' }
 const kind = { found: [], foundOthers: 0, refs: [], override: null }
 
+describe('replies of a downloaded sheet in alphabetical order', () => {
+  const words = ['Bye', 'Danke', 'hello', 'It is here', 'Sorry, no', 'We look']
+  const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+  const checkSheet = (replies: readonly string[], refOf = (n: number) => `sheet ${idOf(n)} 1`) => {
+    const rows = replies.map((content, n) => `${idOf(n)},"${content}",${refOf(n)}`)
+    const file = ['conversation_id,content,ref', ...rows].join('\n')
+    const form = detectFileForm(Buffer.from(file), {})
+    const lines = parseLines(chunks(file), form, { senderName: 'Ann' })
+    return checkLines(lines, { now, lookups: emptyLookups, allowDuplicates: true })
+  }
+
+  test('may be those of one column that was sorted alone, so a person has to look', async () => {
+    for (const sorted of [words, words.toReversed(), words.flatMap((text) => [text, text])]) {
+      const { toBeSeen, notices } = await checkSheet(sorted)
+      expect([toBeSeen, notices.some(({ why }) => why.includes('in alphabetical order'))]).toEqual([1, true])
+    }
+  })
+
+  test('are a chance if they are few, of another order, or of a file of one’s own', async () => {
+    const swapped = words.with(1, words[2] ?? '').with(2, words[1] ?? '')
+    for (const others of [words.slice(1), swapped, words.map(() => 'Danke')])
+      expect(await checkSheet(others)).toMatchObject({ toBeSeen: 0 })
+    expect(await checkSheet(words, String)).toMatchObject({ toBeSeen: 0, notices: [] })
+  })
+})
+
 describe('mistakes', () => {
   test('valid rows are counted', async () => {
     expect(await check([note, handled, note])).toEqual({
-      ...{ rows: 3, found: 0, validRows: 3, mistakenRows: 0, mistakes: [], kinds: [], notices: [] },
+      ...{ rows: 3, toBeSeen: 0, validRows: 3, mistakenRows: 0, mistakes: [], kinds: [], notices: [] },
       ...{ differing: 0, differingBatch: null, ignoredColumns: [], isHeaderMistaken: false },
     })
   })
