@@ -21,10 +21,8 @@ const object = z.object({
   columns: z.array(column).optional().describe('Of objects that were asked for by name'),
 })
 export const freshness = {
-  streams: z.array(
-    z.looseObject({ stream: z.string(), syncedAt: z.string().nullable(), newest: z.string().nullable() }),
-  ),
-  gaps: z.array(z.looseObject({ stream: z.string(), reason: z.string() })).describe('What is known to be missing'),
+  streams: z.looseObject({ stream: z.string() }).array(),
+  gaps: z.looseObject({ reason: z.string() }).array().describe('What is known to be missing'),
 }
 
 export const describeTool = defineTool({
@@ -45,8 +43,15 @@ export const describeTool = defineTool({
   run: async ({ objects: names }, { session: { db, project, warehouse, now } }) => {
     const { projectId, timeZone } = project
     const known = describable(warehouse.kind)
-    const unknown = names.filter((name) => !known.some((found) => found.name === name))
-    if (unknown.length > 0) throw unknownObjects(unknown, known)
+    const unknown = names.find((asked) => known.every(({ name }) => name !== asked))
+    if (unknown !== undefined) {
+      const near = nearestNames(
+        unknown,
+        known.map(({ name }) => name),
+      )
+      const next = near.length === 0 ? 'ask without names for the list' : `did you mean ${near.join(' or ')}?`
+      throw new UserError({ what: 'nothing is described', why: `there is no ${unknown}`, next, exitCode: 2 })
+    }
     const discovered = await listDiscoveredColumns(db)
     const chosen = known.filter(({ name }) => names.includes(name))
     return {
@@ -91,11 +96,4 @@ function describable(kind: 'sqlite' | 'postgres'): readonly Described[] {
       })),
     })),
   ]
-}
-
-function unknownObjects(names: readonly string[], known: readonly Described[]): UserError {
-  const all = known.map(({ name }) => name)
-  const near = names.flatMap((name) => nearestNames(name, all))
-  const next = near.length === 0 ? 'ask without names for the list' : `did you mean ${near.join(' or ')}?`
-  return new UserError({ what: 'nothing is described', why: `there is no ${names.join(', ')}`, next, exitCode: 2 })
 }

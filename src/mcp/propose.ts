@@ -12,7 +12,7 @@ import { path } from '../values/address.ts'
 import { formatCount } from '../values/format.ts'
 import { toCanonicalJson } from '../values/json.ts'
 import { projectCommandHint } from '../values/user-error.ts'
-import { defineTool, type Session } from './tool.ts'
+import { defineTool } from './tool.ts'
 
 const rowHelp = operations.map((operation) => {
   const { target, fields, summary } = operationTypes[operation]
@@ -20,13 +20,15 @@ const rowHelp = operations.map((operation) => {
 })
 const commonHelp = Object.entries(commonFields).map(([name, { help }]) => `${name} (${help})`)
 
+const row = z.record(z.string(), z.unknown())
+
 export const proposeTool = defineTool({
   name: 'propose_writebacks',
   description:
     'Stores rows as one batch of drafts, or none if a row has a mistake, and answers with what each would do. Nothing is sent: a person looks at the batch at `approve`, and decides. The same rows are never queued twice.',
   input: z.object({
-    rows: z
-      .array(z.record(z.string(), z.unknown()))
+    rows: row
+      .array()
       .min(1)
       .max(1000)
       .describe(`${rowHelp.join('; ')}; optional in each: ${commonHelp.join(', ')}`),
@@ -45,19 +47,13 @@ export const proposeTool = defineTool({
     mistakes: z.array(z.object({ row: z.number(), why: z.array(z.string()) })),
     notices: z.array(z.string()),
   }),
-  isProposing: true,
   isOffered: ({ drafts }) => drafts !== null,
   run: async ({ rows, reason: note, title = null, allowDuplicates }, { session, author: createdBy }) => {
-    const { drafts } = session
-    if (drafts === null) throw new Error('nothing can be proposed here')
-    const { config, project } = drafts
+    if (session.drafts === null) throw new Error('nothing can be proposed here')
+    const { config, project } = session.drafts
     // Whatever the order of the members, the same rows are the same bytes, which are imported once.
-    const lines = rows.map((row) => `${toCanonicalJson(JSON.stringify(row))}\n`)
-    const source = {
-      source: Readable.from([Buffer.from(lines.join(''))]),
-      name: 'proposal',
-      parse: { format: 'jsonl' },
-    } as const
+    const bytes = Buffer.from(rows.map((row) => `${toCanonicalJson(JSON.stringify(row))}\n`).join(''))
+    const source = { source: Readable.from([bytes]), name: 'proposal', parse: { format: 'jsonl' } } as const
     const report = await importWritebacks(config, project, source, {
       ...{ ...asDrafts, now: session.now(), mistakesPath: null, allowDuplicates, createdBy, title, note },
       audit: (count, known, batch) => ({
@@ -65,38 +61,30 @@ export const proposeTool = defineTool({
         ...{ subject: count === 0 ? null : batch, detail: known === 0 ? null : `${known} rows were queued before` },
       }),
     })
-    const isMistaken = report.outcome === 'mistaken'
-    const { batch, queued, known, notices } = {
-      batch: null,
-      queued: 0,
-      known: 0,
-      notices: [],
-      ...(isMistaken ? {} : report),
+    const nothing = { batch: null, queued: 0, known: 0, groups: [], rows: [], mistakes: [], notices: [], approve: null }
+    if (report.outcome === 'mistaken') {
+      const mistakes = report.mistakes.map(({ row, why }) => ({ row, why: [...why] }))
+      return { ...nothing, outcome: 'mistaken', mistakes }
     }
-    const review = batch === null ? { groups: [], rows: [] } : await reviewOf({ ...session, drafts }, batch)
+    const { batch, queued, known, notices } = { queued: 0, known: 0, notices: [], ...report }
+    if (batch === null) return { ...nothing, outcome: 'proposed before', known }
+    const shown: object[] = []
+    const onReviews: OnReviews = async (reviews) => void shown.push(...reviews.map(toRow))
+    // Of rows that have not left.
+    const asked = { now: session.now(), onReviews, check: null }
+    const { review } = await reviewQueuedBatch(config, project, batch, asked)
+    const { http, projects } = config
     return {
-      outcome: isMistaken ? 'mistaken' : report.outcome === 'imported before' ? 'proposed before' : 'drafted',
-      ...{ batch, queued, known, ...review, notices: notices.map(mistakeText) },
-      approve: batch === null ? null : placeOf(drafts, batch),
-      mistakes: isMistaken ? report.mistakes.map(({ row, why }) => ({ row, why: [...why] })) : [],
+      outcome: report.outcome === 'imported before' ? 'proposed before' : 'drafted',
+      ...{ batch, queued, known, rows: shown, mistakes: [], notices: notices.map(mistakeText) },
+      groups: review.groups.map((group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`),
+      approve: {
+        page: http && workerAddress(http) + path`/console/p/${project.name}/batches/${batch}`,
+        command: projectCommandHint(projects, project.name)(`writeback batches show ${batch}`),
+      },
     }
   },
 })
-
-type Drafts = NonNullable<Session['drafts']>
-
-/** Of rows that have not left. */
-async function reviewOf({ drafts, now }: Session & { readonly drafts: Drafts }, batch: string) {
-  const rows: ReturnType<typeof toRow>[] = []
-  const onReviews: OnReviews = async (reviews) => void rows.push(...reviews.map(toRow))
-  const { review } = await reviewQueuedBatch(drafts.config, drafts.project, batch, {
-    now: now(),
-    onReviews,
-    check: null,
-  })
-  const groups = review.groups.map((group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`)
-  return { groups, rows }
-}
 
 function toRow(review: CheckedReview) {
   const { position: row, outcome, action, target, visitorName, lastWords } = review
@@ -110,10 +98,4 @@ function toRow(review: CheckedReview) {
     lastWords: lastWords?.text ?? null,
     effect,
   }
-}
-
-/** `page` null: HTTP is off. */
-function placeOf({ config: { http, projects }, project: { name } }: Drafts, batch: string) {
-  const page = http === null ? null : workerAddress(http) + path`/console/p/${name}/batches/${batch}`
-  return { page, command: projectCommandHint(projects, name)(`writeback batches show ${batch}`) }
 }

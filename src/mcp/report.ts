@@ -16,13 +16,9 @@ export const reportTool = defineTool({
     'The numbers of the weekly report as data: volume, response times, backlog, AI, agents, calls, targets, each compared with the period before, and what is not certain. Without dates: the last week that is over.',
   input: z.object({ from: date.describe('The first day'), to: date.describe('The last day') }),
   output: z.looseObject({
-    ...{
-      period: z.looseObject({}),
-      before: z.looseObject({}),
-      asOf: z.string().nullable().describe('Complete up to here'),
-    },
-    ...{ volume: numbers, backlog: numbers, ai: numbers, waitingNow: z.looseObject({}) },
-    uncertainties: z.array(z.looseObject({})).describe('What these numbers cannot know'),
+    asOf: z.string().nullable().describe('Complete up to here'),
+    ...{ volume: numbers, backlog: numbers, ai: numbers },
+    uncertainties: z.looseObject({}).array().describe('What these numbers cannot know'),
   }),
   run: (dates, { session: { address, project, now } }) =>
     readReport(address, project, dates as Partial<DateRange>, now()),
@@ -38,12 +34,10 @@ export const statusTool = defineTool({
   output: z.object({
     ...freshness,
     writebacks: z.record(z.string(), z.number()).describe('By status'),
-    decisions: z
-      .array(z.looseObject({ batch: z.string(), state: z.string() }))
-      .describe('Newest batches that wait for a person'),
+    decisions: z.looseObject({}).array().describe('Newest batches that wait for a person'),
     held: z.looseObject({}).nullable().describe('Why nothing is sent'),
     paused: z.looseObject({}).nullable().describe('Why nothing is read or sent'),
-    failures: z.array(z.looseObject({})),
+    failures: z.looseObject({}).array(),
     pendingFacts: z.number().describe('Conversations that changed and are not in the facts yet'),
   }),
   run: async (_, { session: { db, project, now } }) => {
@@ -53,7 +47,6 @@ export const statusTool = defineTool({
     const decisions = waiting.map(({ id, title, note, state, rows, counts, createdBy, createdAt }) => ({
       ...{ batch: id, title, note, state, rows, counts, createdBy, createdAt },
     }))
-    const open = { writebacks, decisions, held, paused, failures, pendingFacts: facts.conversations }
-    return { ...toFreshness(read), ...open }
+    return { ...toFreshness(read), writebacks, decisions, held, paused, failures, pendingFacts: facts.conversations }
   },
 })

@@ -1,5 +1,5 @@
 /** Serves the tools on standard input and output until the client closes them. Every call is a row of the audit log. */
-import { CLIENT_INFO_META_KEY, McpServer, type ServerContext } from '@modelcontextprotocol/server'
+import { type CallToolResult, CLIENT_INFO_META_KEY, McpServer, type ServerContext } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 import { type DatabaseAddress, openWarehouse } from '../app/open.ts'
@@ -23,6 +23,8 @@ import { reportTool, statusTool } from './report.ts'
 import { type Session, type Tool, toResult } from './tool.ts'
 
 const tools: readonly Tool[] = [describeTool, queryTool, reportTool, statusTool, findTool, readTool, proposeTool]
+
+const hints = { destructiveHint: false, idempotentHint: true, openWorldHint: false }
 
 /** Says nothing that a visitor wrote. */
 const instructions = `A mirror of a customer-messaging project, for reading. Ask \`describe\` first: it says what each number means, how fresh
@@ -50,18 +52,19 @@ export async function serveMcp(options: ServeOptions) {
   const writer = configured && (await openWarehouse(databaseUrl, { setting }))
   const audit = writer && createAuditLog(writer.db)
   const session = await openSession(options, setting)
-  const record = async (tool: string, author: string, { bytesIn, bytesOut, tookMs, isError }: CallSize) => {
-    log.info({ event: 'mcp.called', tool, bytes_in: bytesIn, bytes_out: bytesOut, took_ms: tookMs, is_error: isError })
-    const detail = `${bytesIn} bytes asked, ${bytesOut} answered${isError ? ' with an error' : ''}, ${tookMs} ms`
-    const who = { project: session.project.projectId, person: author, role: 'assistant' }
+  const record = async (tool: string, person: string, given: unknown, answer: CallToolResult, took_ms: number) => {
+    const [bytes_in, bytes_out, is_error] = [sizeOf(given), sizeOf(answer.content), answer.isError === true]
+    log.info({ event: 'mcp.called', tool, bytes_in, bytes_out, took_ms, is_error })
+    const detail = `${bytes_in} bytes asked, ${bytes_out} answered${is_error ? ' with an error' : ''}, ${took_ms} ms`
+    const who = { project: session.project.projectId, person, role: 'assistant' }
     await audit?.append({ ...who, action: 'assistant_asked', subject: tool, count: null, detail }, now())
   }
   const server = serveStdio(() => {
     const mcp = new McpServer({ name: 'deskmirror', title: 'deskmirror', version }, { instructions })
     for (const tool of tools.filter(({ isOffered }) => isOffered(session))) {
-      const { name, description, input, output, isProposing, run } = tool
-      const hints = { readOnlyHint: !isProposing, destructiveHint: false, idempotentHint: true, openWorldHint: false }
-      const config = { description, inputSchema: input, outputSchema: output, annotations: hints }
+      const { name, description, input, output, run } = tool
+      const annotations = { ...hints, readOnlyHint: tool !== proposeTool }
+      const config = { description, inputSchema: input, outputSchema: output, annotations }
       // Only the dictionary has names that are nobody's.
       const visible = session.hidesMessages && tool !== describeTool ? hideMessages : (answer: object) => answer
       mcp.registerTool(name, config, async (given, context) => {
@@ -69,16 +72,13 @@ export async function serveMcp(options: ServeOptions) {
         const author = authorOf(session.person, mcp, context)
         const result = await run(given, { session, author }).then(
           (answer) => toResult(visible(answer)),
-          (error: unknown) => {
+          (error: unknown): CallToolResult => {
             // What a person can fix may quote what was asked.
             if (!(error instanceof UserError)) log.error({ event: 'mcp.failed', tool: name, why: errorText(error) })
-            return { isError: true, content: [{ type: 'text' as const, text: explain(error) }] }
+            return { isError: true, content: [{ type: 'text', text: explain(error) }] }
           },
         )
-        await record(name, author, {
-          ...{ bytesIn: sizeOf(given), bytesOut: sizeOf(result.content), isError: 'isError' in result },
-          tookMs: Math.round(performance.now() - startedAt),
-        })
+        await record(name, author, given, result, Math.round(performance.now() - startedAt))
         return result
       })
     }
@@ -93,8 +93,6 @@ export async function serveMcp(options: ServeOptions) {
   }
   return { ended, close }
 }
-
-type CallSize = Readonly<Record<'bytesIn' | 'bytesOut' | 'tookMs', number>> & { readonly isError: boolean }
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 

@@ -36,14 +36,12 @@ export type Tool = {
   readonly description: string
   readonly input: StandardSchemaWithJSON
   readonly output: z.ZodObject
-  /** Drafts something; every other tool only reads. */
-  readonly isProposing: boolean
   readonly isOffered: (session: Session) => boolean
   readonly run: (input: unknown, call: Call) => Promise<object>
 }
 
 type ToolSpec<Input extends z.ZodObject> = Pick<Tool, 'name' | 'description' | 'output'> &
-  Partial<Pick<Tool, 'isProposing' | 'isOffered'>> & {
+  Partial<Pick<Tool, 'isOffered'>> & {
     readonly input: Input
     readonly run: (input: z.infer<Input>, call: Call) => Promise<object>
   }
@@ -56,7 +54,7 @@ export function defineTool<Input extends z.ZodObject>({ run, input, ...spec }: T
     throw new UserError({ what: 'nothing was asked', why, next: 'compare with the schema of the tool', exitCode: 2 })
   }
   return {
-    ...{ isProposing: false, isOffered: () => true, ...spec },
+    ...{ isOffered: () => true, ...spec },
     // The server would refuse what does not fit before the call is counted.
     input: { '~standard': { ...input['~standard'], validate: (value) => ({ value }) } },
     run: async (given, call) => run(parse(given), call),

@@ -16,7 +16,7 @@ import { sampled } from '../support/sampled.ts'
 import { commit, conversation, message } from './row-fixtures.ts'
 
 /** For statements that have to be ended. */
-const short = { ...usualLimits, ms: 700 }
+const short = { ...usualLimits, ms: 400 }
 const setting = 'DESKMIRROR_ANALYST_DATABASE_URL'
 
 for (const db of databases) {
@@ -129,7 +129,7 @@ for (const db of databases) {
     test('is not waited for by others for longer than it may take', async () => {
       const asked = await Promise.allSettled([1, 2, 3, 4].map(() => brief.run(endless[db.name][0])))
       const why = asked.map((answer) => (answer.status === 'rejected' ? String(answer.reason) : ''))
-      expect(why[0]).toContain('longer than 0.7 s')
+      expect(why[0]).toContain('longer than 0.4 s')
       expect(why.slice(1).filter((reason) => reason.includes('others, asked'))).toHaveLength(3)
     })
 
@@ -154,7 +154,7 @@ for (const db of databases) {
     test('that never ends is ended, and the next one is answered', async () => {
       for (const statement of endless[db.name]) {
         const { answer, tookMs } = await ask(statement, brief)
-        expect([statement, String(answer)]).toEqual([statement, expect.stringMatching(/longer than 0.7 s/)])
+        expect([statement, String(answer)]).toEqual([statement, expect.stringMatching(/longer than 0.4 s/)])
         expect(tookMs).toBeLessThan(5000)
       }
       expect(await query.run('select 1')).toMatchObject({ rows: [[1]] })
