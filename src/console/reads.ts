@@ -16,7 +16,7 @@ import { createChecks } from './checks.ts'
 import { scheduleOf } from './core/stream-state.ts'
 import { type ConsoleProject, limitOf } from './project.ts'
 import { createReviews } from './reviews.ts'
-import { readCountedConversations } from './sql/counted-conversations.ts'
+import { listCountedConversations, readCountedConversations } from './sql/counted-conversations.ts'
 import { readOverview } from './sql/overview.ts'
 import { countStreamRows, readStreams } from './sql/streams.ts'
 
@@ -112,6 +112,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       ),
     countedConversations: (project: ConsoleProject, filter: FactFilter, offset: number) =>
       lists.soon(keyOf(project, filter, offset), { project, filter, offset }, countsWaitMs),
+    allCountedConversations: async (project: ConsoleProject, filter: FactFilter) =>
+      listCountedConversations(await longDb(project), filter),
     /** Without dates, of the last week that is over. */
     report: (project: ConsoleProject, range: Partial<DateRange>) =>
       reports.soon(keyOf(project, range), { project, range }, countsWaitMs),

@@ -2,18 +2,25 @@
 import type { PeriodTable, PeriodTableName } from '../../analytics/analytics.ts'
 import { parseDate } from '../../analytics/core/report-period.ts'
 import { periodTables } from '../../analytics/views/period-pages.ts'
+import { inChunks } from '../../values/chunks.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
-import { type Html, html } from '../../values/html.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, facts, linkTo, older, table } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
+import { csvFile } from '../csv-file.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { digitsOf, type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type CountedConversation, conversationsPerPage } from '../sql/counted-conversations.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
 import { keyText } from './period-page.ts'
 
-export async function showCountedConversations({ reads, project, frame, query }: ScreenRequest): Promise<Page | null> {
+export async function showCountedConversations({
+  reads,
+  project,
+  frame,
+  query,
+}: ScreenRequest): Promise<Page | FileAnswer | null> {
   const of = (query('of') ?? '') as PeriodTableName
   if (!Object.hasOwn(periodTables, of)) return null
   const { title, key, columns, id }: PeriodTable = periodTables[of]
@@ -28,13 +35,17 @@ export async function showCountedConversations({ reads, project, frame, query }:
   })
   const values = Object.fromEntries(chosen)
   const filter = { ...range, agent: period.agent, table: of, column, key: values }
+  if (query('format') === 'csv') {
+    const rows = await reads.allCountedConversations(project, filter)
+    return csvFile(`conversations-${range.from}-${range.to}`, Object.keys(csvColumns), toCsvRows(rows, frame))
+  }
   const offset = Number(digitsOf(query('after')) ?? 0)
   const found = await reads.countedConversations(project, filter, offset)
-  const listAt = (after: number) =>
-    keepPeriod(addressOf(frame, 'conversations'), period, {
-      ...{ of, count: column, on, ...values, after: after === 0 ? null : String(after) },
-    })
+  const addressWith = (more: Readonly<Record<string, string | null>>) =>
+    keepPeriod(addressOf(frame, 'conversations'), period, { of, count: column, on, ...values, ...more })
+  const listAt = (after: number) => addressWith({ after: after === 0 ? null : String(after) })
   const next = offset + conversationsPerPage
+  const download = html`<p><a class="button" href="${addressWith({ format: 'csv' })}">Download as CSV</a></p>`
   const content = html`${facts([
     ['Found', found && pluralize(found.total, 'conversation')],
     ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${title}</a>`],
@@ -44,12 +55,23 @@ export async function showCountedConversations({ reads, project, frame, query }:
     ...chosen.map(([name, value]) => [columns[name] ?? name, keyText(name, value)] as const),
   ])}
 <p class="faint">${id === 'visitor_id' ? ofCallers : 'Each conversation is here once, also if the number counts it several times.'}</p>
-${found === null ? countingNotice(listAt(offset)) : listOf(visibleTo(frame, found.rows), frame)}
+${found === null ? countingNotice(listAt(offset)) : html`${listOf(visibleTo(frame, found.rows), frame)}${found.total === 0 ? nothing : download}`}
 ${older(found !== null && next < found.total ? listAt(next) : null)}`
   return { title: 'Conversations', section: title, content, kept: period.query }
 }
 
 const ofCallers = 'All conversations of the visitors of these calls, of any day: no call says which it belongs to.'
+
+/** Under the names that the facts have. */
+const csvColumns: Readonly<Record<string, keyof CountedConversation>> = {
+  ...({ conversation_id: 'id', visitor_name: 'name', visitor_email: 'email', last_utterance_at: 'lastAt' } as const),
+  ...({ handled_at: 'handledAt', last_human_name: 'agent', messages: 'messages' } as const),
+}
+
+async function* toCsvRows(all: AsyncIterable<CountedConversation>, frame: ProjectFrame) {
+  for await (const rows of inChunks(all, 500))
+    yield visibleTo(frame, rows).map((row) => Object.values(csvColumns).map((name) => row[name]))
+}
 
 function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html {
   return table(

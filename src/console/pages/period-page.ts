@@ -4,13 +4,13 @@ import { formatValue } from '../../analytics/report/change.ts'
 import { periodTables } from '../../analytics/views/period-pages.ts'
 import { drawHeatMap, figure, seriesStyles, timeChart } from '../../document/chart.ts'
 import { table as documentTable } from '../../document/table.ts'
-import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import type { LocalDate } from '../../values/time.ts'
 import { addressOf, facts, section } from '../blocks.ts'
 import { choosePeriod, keepPeriod, type Order, type Period, parseOrder, sortLink, sortRows } from '../core/period.ts'
+import { csvFile } from '../csv-file.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
@@ -36,7 +36,9 @@ export async function showPeriodTable(name: PeriodTableName, request: ScreenRequ
   const order = parseOrder(query('sort'), Object.keys(table.columns), table.sort)
   if (query('format') === 'csv') {
     const { rows } = await reads.periodTable(project, name, period)
-    return toCsv({ name, table, period, frame }, sortRows(rows, order, table.key))
+    const names = Object.keys(table.columns)
+    const sorted = sortRows(rows, order, table.key).map((row) => names.map((column) => row[column] ?? null))
+    return csvFile(`${name}-${period.from}-${period.to}`, names, [sorted])
   }
   const [data, agents] = await Promise.all([
     reads.periodTableSoon(project, name, period),
@@ -181,19 +183,6 @@ function heatMaps(view: View, rows: readonly PeriodRow[]): Html[] {
     const isKnown = values.flat().some((value) => value !== null)
     return section(title, isKnown ? figure(title, svg, null) : html`<p class="empty">Not known of this period.</p>`)
   })
-}
-
-/** Exact numbers under the names that the views for analysts have; nothing of it runs in a spreadsheet. */
-async function toCsv({ name, table, period }: View, rows: readonly PeriodRow[]): Promise<FileAnswer> {
-  const names = Object.keys(table.columns)
-  const bytes: Uint8Array[] = []
-  const output = { write: async (part: Uint8Array) => void bytes.push(part) }
-  const columns = names.map((column) => ({ name: column, type: 'text' as const }))
-  const writer = createCsvWriter(columns, output, { forSpreadsheets: true })
-  await writer.write(rows.map((row) => names.map((column) => row[column] ?? null)))
-  await writer.end()
-  const file = { name: `${name}-${period.from}-${period.to}.csv`, type: 'text/csv; charset=utf-8' }
-  return { file: { ...file, content: Buffer.concat(bytes) } }
 }
 
 export const periodTableNames = Object.keys(periodTables) as PeriodTableName[]

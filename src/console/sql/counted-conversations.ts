@@ -11,7 +11,12 @@ export type CountedConversation = { readonly id: string; readonly total: number;
 export const conversationsPerPage = 50
 
 /** Those that were written in last come first. Reads the facts from end to end. */
-export async function readCountedConversations(context: ProjectDb, filter: FactFilter, offset: number) {
+export async function readCountedConversations(
+  context: ProjectDb,
+  filter: FactFilter,
+  offset: number,
+  limit = conversationsPerPage,
+) {
   const { db, project } = context
   const counted = conversationsOf(project, filter)
   const { rows } = await sql<CountedConversation>`
@@ -20,8 +25,20 @@ export async function readCountedConversations(context: ProjectDb, filter: FactF
         c.last_human_name as agent, c.messages, count(*) over () as total
       from fct_conversation c where c.project_id = ${project} and ${sql.raw(counted)}
       order by c.last_utterance_at is null, c.last_utterance_at desc, c.conversation_id
-      limit ${conversationsPerPage} offset ${offset}
+      limit ${limit} offset ${offset}
     ) found left join visitors v on v.project_id = ${project} and v.id = found.visitor
     order by found."lastAt" is null, found."lastAt" desc, found.id`.execute(db)
   return { rows, total: Number(rows[0]?.total ?? 0) }
+}
+
+/** Of one reading, unless they are more. */
+const rowsPerRead = 20_000
+
+/** All of them. */
+export async function* listCountedConversations(context: ProjectDb, filter: FactFilter) {
+  for (let offset = 0; ; offset += rowsPerRead) {
+    const { rows } = await readCountedConversations(context, filter, offset, rowsPerRead)
+    yield* rows
+    if (rows.length < rowsPerRead) return
+  }
 }

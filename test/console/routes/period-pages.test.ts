@@ -61,6 +61,21 @@ test('a table downloads in the order of the page, with exact numbers, and nothin
   ])
 })
 
+test('the conversations behind a number download, all of them and without what the person may not read', async () => {
+  const address = `conversations?of=agents&${january}&agent=Ann`
+  const link = linksOf((await get(address)).text).find((to) => to.includes('format=csv')) ?? ''
+  const { headers, text } = await get(link.slice('/console/p/main/'.length))
+  expect(headers['content-disposition']).toBe('attachment; filename="conversations-2026-01-01-2026-01-31.csv"')
+  expect(text.split('\r\n')).toEqual([
+    '\uFEFFconversation_id,visitor_name,visitor_email,last_utterance_at,handled_at,last_human_name,messages',
+    `c2,Secret Name,secret@example.com,${timeAt(2007)},,Ann,6`,
+    '',
+  ])
+  const access = { people: () => [person('hugo', 'viewer', true)], httpToken: null }
+  const hidden = await startConsole(fill, { access })
+  expect((await get(`${address}&format=csv`, 'hugo', hidden)).text).toContain('c2,,,')
+})
+
 test('titles sort, and the period and the agent go with every link to a page about a period', async () => {
   const { text: body } = await get(`agents?${january}&agent=Ann`)
   expect(body).toContain('aria-sort="descending"')
