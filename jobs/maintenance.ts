@@ -1,7 +1,7 @@
 /** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
-import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/health.ts'
+import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/gauges.ts'
 import { createDeliveries } from '../src/mirror/sql/webhook-deliveries.ts'
 import type { ProjectId } from '../src/values/project.ts'
 import type { EpochMs } from '../src/values/time.ts'

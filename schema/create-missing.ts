@@ -4,6 +4,7 @@ import { type QueryExecutorProvider, sql } from 'kysely'
 import { analyticsTables } from './analytics-tables.ts'
 import { columnTypes, type DatabaseKind, plainType } from './column-types.ts'
 import { indexes, uniqueIndexes } from './indexes.ts'
+import { type ChildStreamName, childStreamNames, streamSpecs } from './stream-specs.ts'
 import { type ColumnSpec, type TableSpec, tables } from './tables.ts'
 import { columnClauses, tableClauses } from './writeback-constraints.ts'
 
@@ -38,11 +39,26 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
     const statements = found === undefined ? createWithRows(kind, name, spec) : addColumns(kind, name, spec, found)
     for (const statement of statements) await run(statement)
   }
+  for (const stream of childStreamNames) if (!existing.has(storedIn(stream))) await run(addPending(stream))
   if (kind === 'postgres') await run('alter sequence writebacks_seq owned by writebacks.seq')
   if (kind === 'postgres') await run('alter sequence writeback_events_seq owned by writeback_events.seq')
   for (const statement of searchIndex[kind]) await run(statement)
   for (const index of uniqueIndexes) await run(`create unique index if not exists ${index}`)
   for (const index of indexes) await run(`create index if not exists ${index}`)
+}
+
+function storedIn(stream: ChildStreamName): string {
+  const { table } = streamSpecs[stream]
+  const spec: TableSpec = tables[table]
+  return spec.storedIn ?? table
+}
+
+/** Of a stream that is new in this version, the children of all parents that are there are still to be read. */
+function addPending(stream: ChildStreamName): string {
+  const parents = streamSpecs[streamSpecs[stream].parent].table
+  return `insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
+    select project_id, '${stream}', id, 1, 0, ${Date.now()}, 0 from ${parents} where deleted_at is null
+    on conflict do nothing`
 }
 
 /** The columns of each table. */

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
 import { analyticsViews } from '../../src/analytics/views/all-views.ts'
-import type { AnalyticsView } from '../../src/analytics/views/analytics-view.ts'
+import type { AnalyticsView } from '../../src/analytics/views/view-spec.ts'
 import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { AnalyticsSettings } from '../../src/config/analytics-settings.ts'

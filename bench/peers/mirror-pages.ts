@@ -2,7 +2,7 @@
 
 import { openMirror } from '../../src/app/mirror.ts'
 import { openWarehouse } from '../../src/app/open.ts'
-import { conversations, messages } from '../../src/mirror/streams/all-streams.ts'
+import { conversations, messages } from '../../src/mirror/core/streams.ts'
 import { itemsOf, type Pages } from './pages.ts'
 
 /** Seconds. `concurrency`: pages under way at once; a sync reads 16 conversations side by side. */

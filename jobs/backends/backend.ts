@@ -1,11 +1,11 @@
 /** The job queue, whatever it is kept in: Redis, a Postgres server, or this process. */
-import type { QueueKind } from '../../src/config/queue-kinds.ts'
+import type { BackendKind } from '../../src/config/queue-backends.ts'
 import type { RoutesPlugin } from '../../src/http/http.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 import { UserError } from '../../src/values/user-error.ts'
 
 export type Backend = {
-  readonly kind: QueueKind
+  readonly kind: BackendKind
   /** Sentences for people about what works but should be changed. */
   readonly warnings: readonly string[]
   /** Opens a queue. Closed with the backend, or before. */

@@ -1,5 +1,5 @@
 /** Opens the queue that a URL names, and loads only what that kind of queue needs. */
-import { type QueueKind, queueKindOf } from '../../src/config/queue-kinds.ts'
+import { type BackendKind, backendKindOf } from '../../src/config/queue-backends.ts'
 import type { Logger } from '../../src/log.ts'
 import type { Backend } from './backend.ts'
 import type { StoreConnection, StoreOptions } from './bullmq/bullmq.ts'
@@ -19,12 +19,12 @@ export async function openBackend(
   queueUrl: string,
   options: Partial<BackendOptions> & Pick<BackendOptions, 'log'>,
 ): Promise<Backend> {
-  const backend = await openers[queueKindOf(queueUrl)](queueUrl, { ...defaults, ...options })
+  const backend = await openers[backendKindOf(queueUrl)](queueUrl, { ...defaults, ...options })
   for (const why of backend.warnings) options.log.warn({ event: 'queue.warning', backend: backend.kind, why })
   return backend
 }
 
-const openers: Readonly<Record<QueueKind, (url: string, options: BackendOptions) => Promise<Backend>>> = {
+const openers: Readonly<Record<BackendKind, (url: string, options: BackendOptions) => Promise<Backend>>> = {
   embedded: async () => openInProcess(),
   redis: async (url, options) => openBullMq(await (await import('./bullmq/redis.ts')).openRedis(url, options), options),
   postgres: async (url, options) =>

@@ -1,6 +1,6 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { allStreams } from '../mirror/streams/all-streams.ts'
+import { allStreams } from '../mirror/core/streams.ts'
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-request.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'

@@ -1,7 +1,9 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
+
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { backendKindOf } from '../config/queue-backends.ts'
 import type { Logger } from '../log.ts'
 import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
@@ -30,7 +32,7 @@ export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
  * or if a worker keeps its budgets elsewhere.
  */
 export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse | null, log: Logger) {
-  const inRedis = /^rediss?:/.test(queueUrl)
+  const inRedis = backendKindOf(queueUrl) === 'redis'
   if (warehouse !== null) await assertSameBudgetStore(inRedis, warehouse)
   const redis = inRedis
     ? (await loadRedisRecords())(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why }))

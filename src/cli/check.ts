@@ -2,7 +2,7 @@
 import type { CheckItem } from '../app/check.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
-import { allStreams } from '../mirror/streams/all-streams.ts'
+import { allStreams } from '../mirror/core/streams.ts'
 import { toPrintable } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { CommandContext } from './command-context.ts'

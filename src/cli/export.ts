@@ -1,6 +1,6 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { InvalidArgumentError, Option } from 'commander'
-import { exportFormats, formatOfPath } from '../export/core/formats.ts'
+import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
 import type { ExportFormat, ExportProgress, ExportReport } from '../export/export.ts'
 import { formatBytes, formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
@@ -110,7 +110,7 @@ function rejectContradictions(
   const problem = [
     [json === true && stdout !== null, '--json would be mixed with the rows on standard output', 'add --output'],
     [excel === true && format !== 'csv', '--excel is for CSV', 'leave it out, or add --format csv'],
-    [format === 'parquet' && stdout?.isTerminal === true, 'Parquet is not for a terminal', 'add --output FILE'],
+    [stdout?.isTerminal === true && !isTextFormat(format), `${format} is not for a terminal`, 'add --output FILE'],
     [columns?.length === 0, '--columns names no column', 'name some'],
     [output === '', '--output names no file', 'name one'],
   ].find(([isWrong]) => isWrong)

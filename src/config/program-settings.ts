@@ -2,7 +2,7 @@
 import * as field from './fields.ts'
 import { consoleSetting } from './people.ts'
 import type { ConfigProblem } from './problems.ts'
-import { queueUrl, queueUrlHelp } from './queue-kinds.ts'
+import { queueUrl, queueUrlHelp } from './queue-backends.ts'
 import {
   containsPassword,
   deferSecretErrors,

@@ -3,7 +3,7 @@
  * digests by day, which are equal for equal rows.
  */
 export { compareDigests, type DayChange, hasChanges, type StreamChange } from './core/day-digests.ts'
-export { type ExportFormat, exportFormats, formatOfPath } from './core/formats.ts'
+export { type ExportFormat, exportFormats, formatOfPath, isTextFormat } from './core/formats.ts'
 export type {
   ExportColumn,
   ExportObject,

@@ -21,7 +21,7 @@ export {
   readProjectStates,
   readRuns,
   readStreamStates,
-} from './sql/health.ts'
+} from './sql/gauges.ts'
 export {
   countWithoutProject,
   listMirroredProjects,

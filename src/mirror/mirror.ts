@@ -23,6 +23,7 @@ export type {
   SyncReport,
   VerifyReport,
 } from './core/reports.ts'
+export { allStreams, conversations, messages, visitors } from './core/streams.ts'
 export { createAuditStore } from './sql/audits.ts'
 export { createMirror, type Mirror, type MirrorOptions } from './sql/mirror.ts'
 export { earliestTime, readAuditEstimates, readMirrorState } from './sql/mirror-state.ts'
@@ -32,7 +33,6 @@ export { requireActivityKeys, rewriteActivityKeys, rewriteRows } from './sql/rew
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readBehaviours, readCursor, recordBehaviours, writeCursors } from './sql/sync-state.ts'
 export { createDeliveries, type WebhookDelivery } from './sql/webhook-deliveries.ts'
-export { allStreams, conversations, messages, visitors } from './streams/all-streams.ts'
 export { type MessagesRead, readMessages } from './sync/read-messages.ts'
 export { findRollupHistory, requireConfirmedZone } from './sync/rollup-days.ts'
 export { createWebhookDeps, syncReferencedRows, type WebhookDeps } from './sync/rows-by-id.ts'

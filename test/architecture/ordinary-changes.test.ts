@@ -35,7 +35,7 @@ const changes: readonly Change[] = [
         `tickets: { ${table("{ id: 'tickets' }")}, at: ['time?', ''] } },\n`,
       ],
     ],
-    named: ['src/mirror/streams/all-streams.ts'],
+    named: ['src/mirror/core/streams.ts'],
   },
   {
     row: '… with children',
@@ -51,7 +51,7 @@ const changes: readonly Change[] = [
         `comments: { ${table('{}')}, at: ['time?', ''], visitor_id: ['key', ''] } },\n`,
       ],
     ],
-    named: ['src/mirror/streams/all-streams.ts', 'schema/mirror-tables.ts'],
+    named: ['src/mirror/core/streams.ts', 'schema/mirror-tables.ts'],
   },
   {
     // One that limits what is mirrored: sync, verify and audit get it.
@@ -113,7 +113,7 @@ const changes: readonly Change[] = [
   },
   {
     row: 'a queue backend',
-    edits: [['src/config/queue-kinds.ts', " redis: ['redis',", " nats: ['nats'],"]],
+    edits: [['src/config/queue-backends.ts', " redis: ['redis',", " nats: ['nats'],"]],
     named: ['jobs/backends/open-backend.ts'],
   },
 ]

@@ -77,7 +77,7 @@ describe('what is asked for', () => {
 describe('what contradicts', () => {
   test.each([
     [['messages', '--json'], /--json would be mixed/],
-    [['messages', '--format', 'parquet'], /Parquet is not for a terminal/],
+    [['messages', '--format', 'parquet'], /parquet is not for a terminal/],
     [['messages', '--format', 'jsonl', '--excel'], /--excel is for CSV/],
     [['messages', '--columns', ','], /--columns names no column/],
     [['messages', '--project', 'school2'], /there is no project school2/],

@@ -7,7 +7,7 @@ import { inject } from 'vitest'
 import type { Backend } from '../../jobs/backends/backend.ts'
 import type { createBullBackend } from '../../jobs/backends/bullmq/bullmq.ts'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
-import type { QueueKind } from '../../src/config/queue-kinds.ts'
+import type { BackendKind } from '../../src/config/queue-backends.ts'
 import { createLog } from '../../src/log.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
@@ -34,7 +34,7 @@ export const silentLog = createLog({ level: 'silent', pretty: false, secrets: []
 
 /** `makeCrashable`: a server that crashes and recovers. */
 export const bullFixtures: readonly {
-  readonly kind: QueueKind
+  readonly kind: BackendKind
   readonly make: () => Promise<BullFixture>
   readonly makeCrashable: () => Promise<BullFixture & { readonly crash: Crash }>
 }[] = [
@@ -44,7 +44,7 @@ export const bullFixtures: readonly {
 
 const inProcess: QueueFixture = { open: () => openBackend('embedded', { log: silentLog }), drop: async () => {} }
 
-export const queueFixtures: readonly { readonly kind: QueueKind; readonly make: () => Promise<QueueFixture> }[] = [
+export const queueFixtures: readonly { readonly kind: BackendKind; readonly make: () => Promise<QueueFixture> }[] = [
   ...bullFixtures,
   { kind: 'embedded', make: async () => inProcess },
 ]

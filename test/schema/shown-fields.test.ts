@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { shownSql } from '../../schema/operation-specs.ts'
 import { openMirror } from '../../src/app/mirror.ts'
-import { visitors } from '../../src/mirror/streams/all-streams.ts'
+import { visitors } from '../../src/mirror/core/streams.ts'
 import { databases } from '../support/databases.ts'
 
 const id = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'

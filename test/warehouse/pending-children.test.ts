@@ -1,6 +1,7 @@
 /** Pending children after changes and deletions of parents, gaps, seen rows, and reading the mirror back. */
 
 import { describe, expect, test } from 'vitest'
+import { migrationNames } from '../../schema/migrations/migrations.ts'
 import { openMirror } from '../../src/app/mirror.ts'
 import { databases } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, timeAt, visitor } from './row-fixtures.ts'
@@ -26,6 +27,21 @@ for (const db of databases) {
           needsFullReread: false,
           parentLastActiveAt: Date.parse(timeAt(1)) / 1000,
         },
+      ])
+    })
+
+    test('a stream that is new in this version is to be read of all parents that are there', async () => {
+      const { database, warehouse, mirror, all } = await openTestWarehouse(db)
+      await mirror.commit(commit('calls', [call('p1'), call('p2')]))
+      await mirror.markDeleted('calls', 'p2', later)
+      // As a version without recordings leaves it.
+      await all(`drop table call_recordings${db.name === 'postgres' ? ' cascade' : ''}`)
+      await all('delete from sync_children')
+      await all(`delete from sync_schema where name = '${migrationNames.at(-1)}'`)
+      await warehouse.close()
+      const upgraded = openMirror(await database.open(), 'main')
+      expect(await upgraded.readPendingParents('call_recordings', later, 10)).toMatchObject([
+        { parentId: 'p1', fetchedVersion: 0 },
       ])
     })
 

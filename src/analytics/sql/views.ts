@@ -11,8 +11,8 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { batchesOf, quoteName, readColumns, type TableColumn } from '../../warehouse/dialect.ts'
 import { writeComments } from '../../warehouse/migrate.ts'
 import { analyticsObjects, analyticsViews, metabaseMetadata } from '../views/all-views.ts'
-import { type AnalyticsView, describeColumn } from '../views/analytics-view.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
+import { type AnalyticsView, describeColumn } from '../views/view-spec.ts'
 
 const registryName = 'sync_views'
 const views = Object.entries<AnalyticsView>(analyticsViews)

@@ -2,8 +2,8 @@
 
 import type { ColumnType } from '../../../schema/column-types.ts'
 import { type AnalyticsObject, analystObjects, relationOf, relationsOf } from '../views/all-views.ts'
-import type { ViewColumn } from '../views/analytics-view.ts'
-import { describeColumn } from '../views/analytics-view.ts'
+import type { ViewColumn } from '../views/view-spec.ts'
+import { describeColumn } from '../views/view-spec.ts'
 
 /**
  * Relations that may rightly lead nowhere: a conversation outlives its visitor, an agent is listed only if a human wrote in a

@@ -1,5 +1,5 @@
 /** The work of humans: of each agent, and of all by day. */
-import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
+
 import {
   columnsByDay,
   countIf,
@@ -14,6 +14,7 @@ import {
   queryView,
 } from './by-windows.ts'
 import { observedSecondsOfHour } from './hours.ts'
+import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 import { completeWaits } from './waits.ts'
 
 const agentColumns = {

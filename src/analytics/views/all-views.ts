@@ -2,13 +2,6 @@
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/column-types.ts'
 import { agentViews } from './agents.ts'
-import {
-  type AnalyticsTableName,
-  type AnalyticsView,
-  describeColumn,
-  tableColumns,
-  type ViewColumn,
-} from './analytics-view.ts'
 import { backlogViews } from './backlog.ts'
 import { callViews } from './calls.ts'
 import { conversationViews } from './conversations.ts'
@@ -18,6 +11,13 @@ import { durationViews } from './durations.ts'
 import { hourViews } from './hours.ts'
 import { qualityViews } from './quality.ts'
 import { rollupViews } from './rollup.ts'
+import {
+  type AnalyticsTableName,
+  type AnalyticsView,
+  describeColumn,
+  tableColumns,
+  type ViewColumn,
+} from './view-spec.ts'
 import { visitorViews } from './visitors.ts'
 import { waitViews } from './waits.ts'
 

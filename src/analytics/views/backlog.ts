@@ -1,6 +1,7 @@
 /** Open conversations and waiting visitors at the end of each day and of each hour: running sums over all changes. */
-import { type AnalyticsView, kind, projectId } from './analytics-view.ts'
+
 import type { SqlDialect } from './sql-dialect.ts'
+import { type AnalyticsView, kind, projectId } from './view-spec.ts'
 
 const caveat =
   'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are in none of them.'

@@ -2,6 +2,8 @@
  * Queries of views from lists of columns, each with its expression. Those by windows serve where a filter by day is to be
  * handed down: SQLite does not do so through joins or `group by`, and would read the whole history for one week.
  */
+
+import type { SqlDialect } from './sql-dialect.ts'
 import {
   type AnalyticsTableName,
   type AnalyticsView,
@@ -9,8 +11,7 @@ import {
   orNull,
   tableColumns,
   type ViewColumn,
-} from './analytics-view.ts'
-import type { SqlDialect } from './sql-dialect.ts'
+} from './view-spec.ts'
 
 type Sql = string | ((sql: SqlDialect) => string)
 const inDialect = (part: Sql, sql: SqlDialect) => (typeof part === 'string' ? part : part(sql))

@@ -1,7 +1,8 @@
 /** Calls, one by one and by day. */
-import { type AnalyticsView, kind, orNull, projectId } from './analytics-view.ts'
+
 import { countIf, type MergedSource, median, mergedView, percentileSource, queryView } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
+import { type AnalyticsView, kind, orNull, projectId } from './view-spec.ts'
 
 /**
  * The service documents none of the fields of calls, so they are read from `raw` by paths: those of the settings

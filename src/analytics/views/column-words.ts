@@ -1,7 +1,7 @@
 /** How objects for analysts are read, in words: for the dictionary and for assistants. */
 import type { ColumnType } from '../../../schema/column-types.ts'
 import { relationOf } from './all-views.ts'
-import type { ViewColumn } from './analytics-view.ts'
+import type { ViewColumn } from './view-spec.ts'
 
 /** As Markdown. */
 export const readingRules: readonly string[] = [

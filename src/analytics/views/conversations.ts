@@ -1,5 +1,5 @@
 /** Conversations by the day and month of their creation, and those that are open now. */
-import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
+
 import {
   columnsByDay,
   columnsFrom,
@@ -12,6 +12,7 @@ import {
   untilNow,
   valuesCounted,
 } from './by-windows.ts'
+import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
 /** Of conversations `c`. */
 export const aiColumns = {

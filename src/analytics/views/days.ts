@@ -1,5 +1,5 @@
 /** The day and the month in one row: the numbers that a lead reads first. */
-import { type AnalyticsView, kind, projectId } from './analytics-view.ts'
+
 import {
   columnsByDay,
   countIf,
@@ -12,6 +12,7 @@ import {
   queryView,
 } from './by-windows.ts'
 import { answersByDay } from './durations.ts'
+import { type AnalyticsView, kind, projectId } from './view-spec.ts'
 
 /** A view or query by day. */
 const byDay = (from: string, columns: MergedSource['columns']) => ({ key: ['project_id', 'date'], columns, from })

@@ -1,6 +1,7 @@
 /** What facts and reports are grouped by: projects, hours, agents, visitors and conversations. */
-import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
+
 import { queryView } from './by-windows.ts'
+import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
 const partsOfDay = ['night', 'morning', 'afternoon', 'evening']
 

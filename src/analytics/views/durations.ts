@@ -1,6 +1,7 @@
 /** How long answers and handlings took, by day, week and month: median, 90th percentile and mean. */
-import { type AnalyticsView, kind, projectId, type ViewColumn, weighted } from './analytics-view.ts'
+
 import { percentilesOf } from './by-windows.ts'
+import { type AnalyticsView, kind, projectId, type ViewColumn, weighted } from './view-spec.ts'
 import { completeWaits, hours } from './waits.ts'
 
 /** One kind. `labels`: the values of the columns that name it. The row is `w` in `from`, `dated` and `value`. */

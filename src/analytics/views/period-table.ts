@@ -1,7 +1,7 @@
 /** How a table of the pages about a period is declared: its words, its charts, and the facts behind each number. */
 import type { DateRange } from '../core/report-period.ts'
-import type { AnalyticsView } from './analytics-view.ts'
 import type { SqlDialect } from './sql-dialect.ts'
+import type { AnalyticsView } from './view-spec.ts'
 
 /** `agent`: the name on the messages; null = all. `project`, `agent`: quoted for SQL. */
 export type Within = DateRange & { readonly project: string; readonly agent: string | null }

@@ -1,6 +1,7 @@
 /** What the numbers leave out or cannot know, and how old each stream of the mirror is. */
-import { type AnalyticsView, kind, orNull, projectId } from './analytics-view.ts'
+
 import { queryView, untilNow } from './by-windows.ts'
+import { type AnalyticsView, kind, orNull, projectId } from './view-spec.ts'
 
 type Check = readonly [what: string, meaning: string, all: string, wrong: string]
 

@@ -1,12 +1,12 @@
 /** The numbers of the service's daily rollups beside every daily number of our own views, and which of ours fits each best. */
 import { agentViews } from './agents.ts'
-import { type AnalyticsView, kind, orNull, projectId, type ViewColumn } from './analytics-view.ts'
 import { backlogViews } from './backlog.ts'
 import { queryView } from './by-windows.ts'
 import { callViews } from './calls.ts'
 import { conversationViews } from './conversations.ts'
 import { durationViews } from './durations.ts'
 import type { SqlDialect } from './sql-dialect.ts'
+import { type AnalyticsView, kind, orNull, projectId, type ViewColumn } from './view-spec.ts'
 import { visitorViews } from './visitors.ts'
 import { waitViews } from './waits.ts'
 

@@ -1,6 +1,7 @@
 /** Visitors: what they did on the site, and how they came to write. */
-import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
+
 import { columnsByDay, countIf, mergedView, queryView } from './by-windows.ts'
+import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
 const contacts = `(
           select project_id, visitor_id, created_date,

@@ -1,6 +1,7 @@
 /** Waits: one by one, by day, and beside the targets of the settings. */
-import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
+
 import { columnsFrom, countIf, queryView } from './by-windows.ts'
+import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
 /**
  * The waits whose durations count, as what follows `from`: those of conversations of which no message, time or sender is

@@ -1,16 +1,22 @@
-/** The formats of exports, and their endings. */
+/** The formats of exports, their endings, and whether a terminal can show them. */
 
 /** The format that a file's name shows; undefined: none. */
 export function formatOfPath(path: string): ExportFormat | undefined {
-  return exportFormats.find((format) => endings[format].some((ending) => path.toLowerCase().endsWith(`.${ending}`)))
+  return exportFormats.find((format) =>
+    formats[format].endings.some((ending) => path.toLowerCase().endsWith(`.${ending}`)),
+  )
 }
+
+export const isTextFormat = (format: ExportFormat): boolean => formats[format].isText
 
 export const exportFormats = ['csv', 'jsonl', 'parquet', 'sqlite'] as const
 export type ExportFormat = (typeof exportFormats)[number]
 
-const endings: Readonly<Record<ExportFormat, readonly string[]>> = {
-  csv: ['csv'],
-  jsonl: ['jsonl', 'ndjson'],
-  parquet: ['parquet'],
-  sqlite: ['db', 'sqlite', 'sqlite3'],
+type Format = { readonly endings: readonly string[]; readonly isText: boolean }
+
+const formats: Readonly<Record<ExportFormat, Format>> = {
+  csv: { endings: ['csv'], isText: true },
+  jsonl: { endings: ['jsonl', 'ndjson'], isText: true },
+  parquet: { endings: ['parquet'], isText: false },
+  sqlite: { endings: ['db', 'sqlite', 'sqlite3'], isText: false },
 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { analyticsViews } from '../../analytics/views/all-views.ts'
-import type { AnalyticsView } from '../../analytics/views/analytics-view.ts'
+import type { AnalyticsView } from '../../analytics/views/view-spec.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 export async function listDiscoveredColumns({ db, project }: ProjectDb) {

@@ -1,6 +1,6 @@
 /** Which rows of a stream are mirrored: a sync stores them, verify and audits expect them. */
 import type { MirrorRow } from '../../../schema/row.ts'
-import { hasStartDate, type StreamName } from '../../../schema/stream-specs.ts'
+import { dayColumn, hasStartDate, type StreamName } from '../../../schema/stream-specs.ts'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { allTime, type TimeRange } from './pagination/list-cursor.ts'
 
@@ -21,7 +21,8 @@ export function isLimited({ startDate }: RangeSettings, stream: StreamName): boo
 }
 
 /** Pages may reach further back than requested, and stored rows, if the start date has moved since. */
-export function isMirrored({ startDate }: RangeSettings, { columns }: MirrorRow): boolean {
-  const at = parseTime(columns.occurred_at)
-  return startDate === null || at === undefined || at >= startDate
+export function isMirrored(settings: RangeSettings, stream: StreamName, { columns }: MirrorRow): boolean {
+  const column = isLimited(settings, stream) ? dayColumn(stream) : null
+  const at = column === null ? undefined : parseTime(columns[column])
+  return at === undefined || at >= (settings.startDate ?? at)
 }

@@ -7,7 +7,7 @@
 import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { allTime } from '../core/pagination/list-cursor.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
-import type { ListStream } from '../streams/stream.ts'
+import type { ListStream } from '../core/stream-kinds.ts'
 import { commitPage, commitWithoutRows, readPages, toGaps } from './pages.ts'
 import { rereadByIds } from './rows-by-id.ts'
 import type { SyncRun } from './run.ts'

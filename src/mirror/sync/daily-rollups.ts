@@ -16,7 +16,7 @@ import {
   readRereadCounts,
   writeRereadCounts,
 } from '../core/rollups.ts'
-import type { DailyStream } from '../streams/stream.ts'
+import type { DailyStream } from '../core/stream-kinds.ts'
 import { throwIfSliceOver } from './concurrency.ts'
 import { commitWithoutRows } from './pages.ts'
 import {

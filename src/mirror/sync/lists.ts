@@ -12,7 +12,7 @@ import {
 } from '../core/pagination/list-cursor.ts'
 import { decodeProfile, documentedPageSizes, type ListEndpoint } from '../core/pagination/paging-profile.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
-import type { ListStream } from '../streams/stream.ts'
+import type { ListStream } from '../core/stream-kinds.ts'
 import { throwIfSliceOver } from './concurrency.ts'
 import {
   findHiddenConversations,

@@ -1,13 +1,13 @@
 /** Streams with one list per parent: messages and visitor activity. */
 
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
-import type { StreamName } from '../../../schema/stream-specs.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochSeconds, type Ms, parseTime, rfc3339 } from '../../values/time.ts'
 import type { ChildReadResult, PendingParent } from '../core/mirror.ts'
 import { isLimited, isMirrored, streamRange } from '../core/mirrored-range.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/list-cursor.ts'
 import { formatPendingRanges, parsePendingRanges } from '../core/pagination/list-cursor.ts'
-import type { ChildListStream } from '../streams/stream.ts'
+import type { ChildListStream } from '../core/stream-kinds.ts'
 import { type ChildReader, syncChildren } from './children.ts'
 import { commitPage, isHasMoreSet, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
@@ -35,6 +35,7 @@ function disprovedEnds(run: SyncRun, { name }: ChildListStream, inferredEnds: re
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */
 function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: PendingParent[]): ChildReader {
   const [start, isPartial] = [streamRange(run, stream.name), isLimited(run, stream.name)]
+  const { timeColumn } = streamSpecs[stream.name]
   return async (parent, priority, lowWatermark) => {
     const isFullRead = parent.needsFullReread || parent.cursor === null
     const ranges = isFullRead ? [start] : incrementalRanges(run, stream.name, parent, start)
@@ -59,10 +60,10 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
       const parsed = stream.parseRows(batch.items, parent.parentId, { project: run.projectId, duplicateCounts })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
-      const listed = isPartial ? parsed.rows.filter((row) => isMirrored(run, row)) : parsed.rows
+      const listed = isPartial ? parsed.rows.filter((row) => isMirrored(run, stream.name, row)) : parsed.rows
       const rows = stream.isNumbered ? withoutCutSecond(listed, readFrom) : listed
       for (const { columns } of rows)
-        if (String(columns.created_at ?? '') > newestRow) newestRow = String(columns.created_at)
+        if (String(columns[timeColumn] ?? '') > newestRow) newestRow = String(columns[timeColumn])
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
       const more = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
       const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)

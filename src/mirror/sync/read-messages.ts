@@ -6,7 +6,7 @@ import { type EpochMs, type EpochSeconds, parseTime, type Seconds } from '../../
 import { allTime, type TimeRange } from '../core/pagination/list-cursor.ts'
 import { decodeProfile, documentedPageSizes, type PagingProfile } from '../core/pagination/paging-profile.ts'
 import { countSteps } from '../core/pagination/sort-order.ts'
-import { messages } from '../streams/all-streams.ts'
+import { messages } from '../core/streams.ts'
 import { readList } from './pages.ts'
 
 type ReadMessagesDeps = {

@@ -9,8 +9,8 @@ import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { foreignProject } from '../core/item-fields.ts'
 import type { StoredRollup } from '../core/mirror.ts'
+import type { DailyStream } from '../core/stream-kinds.ts'
 import type { Mirror } from '../sql/mirror.ts'
-import type { DailyStream } from '../streams/stream.ts'
 import type { SyncRun } from './run.ts'
 
 /** Throws ApiError, also if the rollup is of another project. */

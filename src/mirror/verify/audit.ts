@@ -21,9 +21,9 @@ import {
   type OpenRowState,
 } from '../core/audit-store.ts'
 import { isMassDeletion } from '../core/mirror.ts'
+import { listStreams } from '../core/streams.ts'
 import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
-import { listStreams } from '../streams/all-streams.ts'
 import { isStopped, mapConcurrently, throwIfSliceOver } from '../sync/concurrency.ts'
 import { type RereadDeps, rereadByIds } from '../sync/rows-by-id.ts'
 import { createRunStats } from '../sync/run.ts'

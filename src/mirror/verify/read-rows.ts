@@ -8,9 +8,9 @@ import type { ProjectId } from '../../values/project.ts'
 import type { RowKey } from '../core/mirror.ts'
 import { isLimited, isMirrored, type RangeSettings, streamRange } from '../core/mirrored-range.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
+import type { ChildListStream } from '../core/stream-kinds.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { streamTables } from '../sql/stream-tables.ts'
-import type { ChildListStream } from '../streams/stream.ts'
 import { readList } from '../sync/pages.ts'
 
 export type ReadDeps = RangeSettings & {
@@ -45,7 +45,7 @@ export async function readStoredChildren(deps: ReadDeps, child: ChildListStream,
   const isExpected = (raw: string) => {
     if (!isLimited(deps, child.name)) return true
     const [row] = child.parseRows([parseJson(raw)], parent).rows
-    return row === undefined || isMirrored(deps, row)
+    return row === undefined || isMirrored(deps, child.name, row)
   }
   for await (const { key, raw } of readStoredRows(deps, child.name, parent))
     if (isExpected(raw)) found.set(key.join('/'), raw)
@@ -85,7 +85,7 @@ export async function readServedChildren(deps: ReadDeps, child: ChildListStream,
     const parsed = child.parseRows(items, parent, { project: deps.projectId, duplicateCounts })
     if (isLastOfResponse) duplicateCounts = new Map()
     for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
-    for (const row of parsed.rows) if (isMirrored(deps, row)) rows.set(childKey(child, row), row)
+    for (const row of parsed.rows) if (isMirrored(deps, child.name, row)) rows.set(childKey(child, row), row)
   }
   return { rows, incomplete: incomplete as string | null }
 }

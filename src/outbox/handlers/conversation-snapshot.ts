@@ -1,8 +1,8 @@
 /** Reads the messages of a conversation from the service. */
 import type { MirrorRow } from '../../../schema/row.ts'
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
+import { conversations } from '../../mirror/core/streams.ts'
 import type { MessageSide, MessagesRead } from '../../mirror/mirror.ts'
-import { conversations } from '../../mirror/streams/all-streams.ts'
 import { readMessages } from '../../mirror/sync/read-messages.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { messages } from '../../mirror/streams/all-streams.ts'
+import { messages } from '../../mirror/core/streams.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'

@@ -4,8 +4,8 @@
  */
 
 import type { Logger } from '../../log.ts'
+import { conversations, visitors } from '../../mirror/core/streams.ts'
 import type { Mirror } from '../../mirror/mirror.ts'
-import { conversations, visitors } from '../../mirror/streams/all-streams.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse } from '../../service/core/api-request.ts'
 import { toListShape } from '../../service/core/row-by-id-shape.ts'

@@ -1,7 +1,7 @@
 /** The views for analysts are created with the schema, replaced when their SQL differs, and never get in the way. */
 import { expect, test } from 'vitest'
 import { analyticsViews } from '../../../src/analytics/views/all-views.ts'
-import type { AnalyticsView } from '../../../src/analytics/views/analytics-view.ts'
+import type { AnalyticsView } from '../../../src/analytics/views/view-spec.ts'
 import { databases } from '../../support/databases.ts'
 import { openWithout } from '../../warehouse/older-warehouse.ts'
 import { activity, call, commit, conversation, recording, visitor } from '../../warehouse/row-fixtures.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultRetention, parseRetention } from '../../../src/config/fields.ts'
-import { markSynced } from '../../../src/maintenance/sql/health.ts'
+import { markSynced } from '../../../src/maintenance/sql/gauges.ts'
 import { deleteExpired } from '../../../src/maintenance/sql/retention.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'

@@ -1,6 +1,6 @@
 /** Entries of activity are mirrored once each, whatever their ids are, and in whatever order a page shows them. */
 import { expect, test } from 'vitest'
-import { visitorActivity } from '../../../src/mirror/streams/all-streams.ts'
+import { visitorActivity } from '../../../src/mirror/core/streams.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import type { Json } from '../../../src/values/json.ts'
 import { findDifferences } from './sync-sandbox.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { conversations } from '../../../src/mirror/streams/all-streams.ts'
+import { conversations } from '../../../src/mirror/core/streams.ts'
 import { pathSegment } from '../../../src/service/core/path-segment.ts'
 
 describe('an id becomes a path segment', () => {

@@ -17,10 +17,17 @@ import {
   parseItems,
   timesIn,
   toRow,
-} from '../core/item-fields.ts'
-import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
-import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
-import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, SnapshotStream, Stream } from './stream.ts'
+} from './item-fields.ts'
+import { fieldsNotInColumns, messageFields } from './message-fields.ts'
+import type { ListEndpoint } from './pagination/paging-profile.ts'
+import type {
+  ChildListStream,
+  ChildObjectStream,
+  DailyStream,
+  ListStream,
+  SnapshotStream,
+  Stream,
+} from './stream-kinds.ts'
 
 /** Recording metadata, one request per call. A recording can appear long after its call. */
 const recordingFields: DocumentedFields = { callId: ['call_id', 'text'], hasRecording: ['has_recording', 'boolean'] }

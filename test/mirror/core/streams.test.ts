@@ -7,7 +7,7 @@ import {
   messages,
   visitorActivity,
   visitors,
-} from '../../../src/mirror/streams/all-streams.ts'
+} from '../../../src/mirror/core/streams.ts'
 import { type Json, parseJson } from '../../../src/values/json.ts'
 import { daySeconds, hourSeconds, minuteSeconds } from '../../../src/values/time.ts'
 

@@ -5,8 +5,8 @@ import type { LocalDay } from '../../values/days.ts'
 import type { Json, JsonObject } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochSeconds, Seconds } from '../../values/time.ts'
-import type { ParsedRows } from '../core/item-fields.ts'
-import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
+import type { ParsedRows } from './item-fields.ts'
+import type { ListEndpoint } from './pagination/paging-profile.ts'
 
 export type ApiScope = `${string}:read`
 
