@@ -1,6 +1,7 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { checkFile, importFile } from '../imports/enqueue-file.ts'
 import type {
   CheckFileOptions,
   ImportOptions,
@@ -10,7 +11,6 @@ import type {
   RejectedImport,
 } from '../imports/imports.ts'
 import { prepareFile, withImportFile } from '../imports/open-file.ts'
-import { checkFile, importFile } from '../imports/queue-file.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
 import type { OnReviews, ReviewSummary, SendEstimate } from '../outbox/outbox.ts'
 import type { ProjectName } from '../values/project.ts'

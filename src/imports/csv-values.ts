@@ -14,7 +14,7 @@ import {
   requestColumns,
   toColumnKey,
   visitorColumns,
-} from './csv-cells.ts'
+} from './csv-columns.ts'
 import { columnOfWord } from './header-words.ts'
 import { isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'

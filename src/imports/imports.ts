@@ -3,9 +3,7 @@
  * is queued, and all are queued or none. What is not certain is refused, with the row and the reason.
  */
 export type { LineMistake } from './check-lines.ts'
-export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './csv-cells.ts'
-export { formatRows, type MistakeKind } from './mistake-kinds.ts'
-export { fileSource, type ImportFile, type ImportSource, prepareFile, readHead, withImportFile } from './open-file.ts'
+export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './csv-columns.ts'
 export {
   type CheckFileOptions,
   checkFile,
@@ -13,7 +11,9 @@ export {
   importFile,
   type QueuedImport,
   type RejectedImport,
-} from './queue-file.ts'
+} from './enqueue-file.ts'
+export { formatRows, type MistakeKind } from './mistake-kinds.ts'
+export { fileSource, type ImportFile, type ImportSource, prepareFile, readHead, withImportFile } from './open-file.ts'
 export {
   columnMeanings,
   isMeaning,

@@ -3,7 +3,7 @@
 import { toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap, Outbox, ReviewCheck, ReviewSource } from '../outbox/outbox.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
-import { toColumnKey, visitorColumns } from './csv-cells.ts'
+import { toColumnKey, visitorColumns } from './csv-columns.ts'
 import { readRecords } from './csv-records.ts'
 import { type IgnoredColumns, readColumns } from './csv-values.ts'
 import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'

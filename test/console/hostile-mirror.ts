@@ -2,7 +2,7 @@
 import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
 import { openMirror } from '../../src/app/mirror.ts'
 import type { Warehouse } from '../../src/app/open.ts'
-import { periodTableNames } from '../../src/console/pages/period-page.ts'
+import { periodTableNames } from '../../src/console/pages/render-period-page.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { addMinutes, recordPause } from '../../src/service/sql/request-counts.ts'
 import { createAuditLog } from '../../src/warehouse/audit-log.ts'

@@ -10,7 +10,7 @@ import {
   requestColumns,
   toCsvCell,
   toCsvRow,
-} from '../../src/imports/csv-cells.ts'
+} from '../../src/imports/csv-columns.ts'
 import { readRecords } from '../../src/imports/csv-records.ts'
 import { csvSeparators, detectFileForm } from '../../src/imports/file-form.ts'
 import { readTextLines } from '../../src/imports/line-reader.ts'

@@ -3,7 +3,7 @@
 import { columns, type Page, type PagePart, type Section, section } from '../../document/page.ts'
 import { formatCount, pluralize, timeText } from '../../values/format.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { periodTables } from '../views/period-pages.ts'
+import { periodTables } from '../views/all-period-pages.ts'
 import { type ChangeLine, changeCells, changeTable, formatChange, formatValue } from './change.ts'
 import type { Report } from './report.ts'
 import { backlogSection, volumeSection } from './volume-sections.ts'

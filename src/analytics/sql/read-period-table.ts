@@ -4,7 +4,7 @@ import type { ProjectId } from '../../values/project.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inSnapshot } from '../../warehouse/transactions.ts'
 import type { DateRange } from '../core/report-period.ts'
-import { type PeriodTableName, periodTables } from '../views/period-pages.ts'
+import { type PeriodTableName, periodTables } from '../views/all-period-pages.ts'
 import type { PeriodTable, Within } from '../views/period-table.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
 

@@ -1,7 +1,7 @@
 /** The conversations behind a bar, a cell or a number of a page about a period. */
 import type { PeriodTable, PeriodTableName } from '../../analytics/analytics.ts'
 import { parseDate } from '../../analytics/core/report-period.ts'
-import { periodTables } from '../../analytics/views/period-pages.ts'
+import { periodTables } from '../../analytics/views/all-period-pages.ts'
 import { inChunks } from '../../values/chunks.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
@@ -13,7 +13,7 @@ import { countingNotice } from '../period-blocks.ts'
 import { digitsOf, type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type CountedConversation, conversationsPerPage } from '../sql/counted-conversations.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
-import { keyText } from './period-page.ts'
+import { keyText } from './render-period-page.ts'
 
 export async function showCountedConversations({
   reads,

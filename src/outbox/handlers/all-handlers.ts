@@ -5,7 +5,7 @@ import { createHandledHandler } from './handled.ts'
 import { createMessageHandler } from './message.ts'
 import { createNoteHandler } from './note.ts'
 import type { CreateHandler, OperationHandler } from './operation-handler.ts'
-import { createVisitorHandler } from './visitor-texts.ts'
+import { createVisitorHandler } from './visitor-fields.ts'
 
 const handlers: { readonly [O in Operation]: CreateHandler<O> } = {
   message: createMessageHandler,

@@ -1,5 +1,5 @@
 /**
- * The columns of CSV files, and their cells. A spreadsheet executes a cell that looks like a formula, an import refuses
+ * The columns of CSV files, which follow the fields of requests, and their cells. A spreadsheet executes a cell that looks like a formula, an import refuses
  * what looks like the error of one, and visitors write some of these texts: such a text gets a leading `'`, which is
  * removed when it is read.
  */

@@ -1,7 +1,7 @@
 /** The pages about a period: each is one of the tables that are declared with their charts, drawn here in one way. */
 import type { PeriodData, PeriodRow, PeriodTable, PeriodTableName, PeriodValue } from '../../analytics/analytics.ts'
 import { formatValue } from '../../analytics/report/change.ts'
-import { periodTables } from '../../analytics/views/period-pages.ts'
+import { periodTables } from '../../analytics/views/all-period-pages.ts'
 import { drawHeatMap, figure, seriesStyles, timeChart } from '../../document/chart.ts'
 import { table as documentTable } from '../../document/table.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
