@@ -1,7 +1,7 @@
 /**
- * The columns of CSV files, which follow the fields of requests, and their cells. A spreadsheet executes a cell that looks like a formula, an import refuses
- * what looks like the error of one, and visitors write some of these texts: such a text gets a leading `'`, which is
- * removed when it is read.
+ * The columns of CSV files, which follow the fields of requests, and their cells. A spreadsheet executes a cell that looks
+ * like a formula, an import refuses what looks like the error of one, and visitors write some of these texts: such a text
+ * gets a leading `'`, which is removed when it is read.
  */
 
 import { targetKinds } from '../../schema/operation-specs.ts'
