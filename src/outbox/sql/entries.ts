@@ -16,47 +16,35 @@ import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import { type Operation, toLaneName } from '../core/operations.ts'
 import type { EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
-import {
-  type CommonValues,
-  commonFields,
-  commonNames,
-  commonValue,
-  conditionNames,
-  mapCommonValues,
-} from '../core/writeback-request.ts'
+import { commonFields, commonNames, conditionNames, mapCommonValues } from '../core/writeback-request.ts'
 import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", source_row as "sourceRow", found_by as "foundBy", created_at as "createdAt",
   created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
   message_id as "messageId", error, step, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
-  undo_until as "undoUntil", epoch, seen,
+  undo_until as "undoUntil", epoch,
   ${sql.join(commonNames.map((name) => sql`${sql.ref(name)} as ${sql.ref(commonFields[name].property)}`))}`
 
-/** As it is stored. `seen`: what the mirror showed of its target when it was queued. */
+/** As it is stored. */
 type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
   readonly payload: string
   readonly undoUntil: number | null
-  readonly seen: string | null
 }
 
 type Selection = [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
 
 async function selectEntryRows(context: ProjectDb, ...[filter, which, order]: Selection): Promise<readonly EntryRow[]> {
-  return selectRows<EntryRow>(context, entryColumns, filter, which, order)
-}
-
-async function selectRows<Row>(context: ProjectDb, columns: RawBuilder<unknown>, ...[filter, which, order]: Selection) {
   const status = await effectiveStatus(context)
-  const { rows } = await sql<Row>`
-    select ${columns}, ${status} as status from writebacks
+  const { rows } = await sql<EntryRow>`
+    select ${entryColumns}, ${status} as status from writebacks
     where project_id = ${context.project} and ${which} and ${filterSql(context.kind, filter, status)} ${order}`.execute(
     context.db,
   )
   return rows
 }
 
-function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): OutboxEntry {
+function toEntry(kind: DatabaseKind, row: EntryRow): OutboxEntry {
   return {
     ...row,
     payload: JSON.parse(decodeJson(kind, row.payload)),
@@ -192,40 +180,47 @@ export async function lockSelection(trx: ProjectDb, filter: OutboxFilter) {
   return { ...(await digestRows(trx, filter, forUpdate(trx.kind), ({ id }) => ids.push(id))), ids }
 }
 
-/** Only what the digest names: of tens of thousands of rows, the other columns take longer than the digest. */
-const namedColumns = sql`id, seq, epoch, stopped_by as "stoppedBy", batch_id as "batchId", created_by as "createdBy",
-  operation, conversation_id as "conversationId", visitor_id as "visitorId", payload, seen,
-  ${sql.join(commonNames.map((name) => sql`${sql.ref(name)} as ${sql.ref(commonFields[name].property)}`))}`
+/** What decides whether a row leaves, when, to whom and in which words. The epoch grows with each decision and correction. */
+const leaves = [
+  'id',
+  'seq',
+  'epoch',
+  'stopped_by',
+  'batch_id',
+  'created_by',
+  'operation',
+  'conversation_id',
+  'visitor_id',
+  'payload',
+]
 
-type NamedColumn = 'id' | 'seq' | 'epoch' | 'status' | 'stoppedBy' | 'batchId' | 'createdBy' | 'operation'
-type NamedRow = Pick<EntryRow, NamedColumn | 'conversationId' | 'visitorId' | 'payload' | 'seen'> & CommonValues
-
-/** SHA-256 over a line for each row, in the order of the queue. */
+/** SHA-256 over a line for each row, in the order of the queue. The database writes the lines: its columns would take longer to read. */
 async function digestRows(
   context: ProjectDb,
   filter: OutboxFilter,
   lock: RawBuilder<unknown>,
-  onRow: (row: NamedRow) => void,
+  onRow: (row: { readonly id: string }) => void,
 ): Promise<SelectionDigest> {
+  const { kind } = context
+  const status = await effectiveStatus(context)
+  // As a text, a time would be in the time zone of the session.
+  const timeOf = (column: string) => (kind === 'sqlite' ? sql.ref(column) : sql`extract(epoch from ${sql.ref(column)})`)
+  const columns = [...leaves, ...conditionNames, 'seen'].map((name) =>
+    name === 'expires_at' ? timeOf(name) : sql.ref(name),
+  )
+  const texts = [status, ...columns].map((value) => sql`cast(${value} as text)`)
+  const line = sql`cast(${sql.raw(kind === 'sqlite' ? 'json_array' : 'json_build_array')}(${sql.join(texts)}) as text)`
   const hash = createHash('sha256')
   let [count, after] = [0, 0]
   for (;;) {
-    const order = sql`order by seq limit ${sql.lit(rowsPerRead)} ${lock}`
-    const rows = await selectRows<NamedRow>(context, namedColumns, filter, sql`seq > ${after}`, order)
-    hash.update(rows.map((row) => `${JSON.stringify(whatLeaves(row))}\n`).join(''))
+    const { rows } = await sql<{ readonly id: string; readonly seq: number; readonly line: string }>`
+      select id, seq, ${line} as line from writebacks
+      where project_id = ${context.project} and seq > ${after} and ${filterSql(kind, filter, status)}
+      order by seq limit ${sql.lit(rowsPerRead)} ${lock}`.execute(context.db)
+    hash.update(rows.map((row) => `${row.line}\n`).join(''))
     rows.forEach(onRow)
     count += rows.length
     after = rows.at(-1)?.seq ?? after
     if (rows.length < rowsPerRead) return { digest: hash.digest('hex'), count }
   }
-}
-
-/** What decides whether a row leaves, when, to whom and in which words. The epoch grows with each decision and correction. */
-function whatLeaves(row: NamedRow): readonly unknown[] {
-  const { id, seq, epoch, status, stoppedBy, batchId, createdBy } = row
-  const { operation, conversationId, visitorId, payload, seen } = row
-  return [
-    ...[id, seq, epoch, status, stoppedBy, batchId, createdBy],
-    ...[operation, conversationId, visitorId, payload, ...conditionNames.map((name) => commonValue(row, name)), seen],
-  ]
 }
