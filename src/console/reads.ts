@@ -18,6 +18,7 @@ import { type ConsoleProject, limitOf } from './project.ts'
 import { createReviews } from './reviews.ts'
 import { listCountedConversations, readCountedConversations } from './sql/counted-conversations.ts'
 import { readOverview } from './sql/overview.ts'
+import { replySheet, type SheetList } from './sql/reply-sheet.ts'
 import { countStreamRows, readStreams } from './sql/streams.ts'
 
 export type ConsoleReads = ReturnType<typeof openConsoleReads>
@@ -89,11 +90,14 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     return { streams, workers }
   }
   const overviews = remember(overviewHoldsMs, async (project: ConsoleProject) => {
-    const rows = await readStreamRows(project)
     const db = (await brief.warehouse()).projectDb(project.projectId)
     const to = now()
-    const budget = { limit: limitOf(project), ...(await readBudget(db, to - 60 * minuteMs, to, minuteMs)) }
-    return { ...(await readOverview(db, to)), ...rows, budget }
+    const [streams, overview, budget] = await Promise.all([
+      readStreamRows(project),
+      readOverview(db, to),
+      readBudget(db, to - 60 * minuteMs, to, minuteMs),
+    ])
+    return { ...overview, ...streams, budget: { limit: limitOf(project), ...budget } }
   })
   const checks = createChecks()
   return {
@@ -121,6 +125,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       const { db, kind, projectDb } = await long.warehouse()
       return { outbox: createOutbox(projectDb(project)), at: (await readClock(db, kind))() }
     }, now),
+    /** Lines of CSV. */
+    sheet: async (project: ConsoleProject, list: SheetList) => replySheet(await longDb(project), list, now()),
     checks,
     close: async () => {
       await checks.close()

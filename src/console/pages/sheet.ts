@@ -7,7 +7,7 @@ import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
-import { replySheet, type SheetList } from '../sql/reply-sheet.ts'
+import type { SheetList } from '../sql/reply-sheet.ts'
 import { todayOf } from '../text.ts'
 
 /** Who waits, and for how long at least. */
@@ -24,11 +24,11 @@ function listAsked(query: ScreenRequest['query']): SheetList {
 }
 
 /** Null for a person who may not read what customers wrote. */
-export async function showSheet({ db, frame, query }: ScreenRequest): Promise<FileAnswer | null> {
+export async function showSheet({ reads, project, frame, query }: ScreenRequest): Promise<FileAnswer | null> {
   if (query('template') !== null) return toFile('template', [sheetTemplate])
   if (frame.viewer?.hidesMessages === true) return null
   const list = listAsked(query)
-  return toFile(`${list.kind}-${todayOf(frame)}`, replySheet(db, list, frame.now))
+  return toFile(`${list.kind}-${todayOf(frame)}`, await reads.sheet(project, list))
 }
 
 /** A long one is sent while it is read. */

@@ -31,7 +31,7 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
     sinceSeconds < 0
       ? sql`true`
       : sql`(waiting_since, conversation_id) > (${typed('time', rfc3339(sinceSeconds))}, ${id})`
-  const { rows } = await sql<WaitingRow>`
+  const listed = sql<WaitingRow>`
     select found.id, found.since, visitors.name, visitors.email, found.agent, found."sinceByService",
       (select content from messages where project_id = ${project} and conversation_id = found.id and kind = 'utterance'
         and deleted_at is null order by id desc limit 1) as "lastWords"
@@ -42,17 +42,22 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
       order by waiting_since, conversation_id limit ${pageRows + 1}) as found
       left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
     order by found.since, found.id`.execute(db)
-  const more = await countOnlyService(project).execute(db)
+  const [{ rows }, more, buckets, pending] = await Promise.all([
+    listed,
+    countOnlyService(project).execute(db),
+    countByAge(context, now),
+    countPendingConversations(context),
+  ])
   const shown = rows.slice(0, pageRows)
   const otherwise = shown.filter((row) => row.sinceByService !== row.since).length
   const last = rows.length > pageRows ? shown.at(-1) : undefined
   const next = last === undefined ? null : `${last.since} ${last.id}`
   return {
-    ...{ rows: shown, next, buckets: await countByAge(context, now) },
+    ...{ rows: shown, next, buckets },
     /** Of the rows of this page, and all that wait by the service alone. */
     difference: describeDifference({ otherwise, onlyService: Number(more.rows[0]?.count ?? 0) }),
     /** Conversations that changed and are not derived yet. */
-    pending: (await countPendingConversations(context)).conversations,
+    pending: pending.conversations,
   }
 }
 
