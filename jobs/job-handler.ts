@@ -1,8 +1,8 @@
 /** What all kinds of jobs have in common: their data, their failures, and how they are counted. */
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { JobIdentity } from '../src/maintenance/maintenance.ts'
-import { errorText } from '../src/values/system-error-text.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
+import { errorText } from '../src/values/user-error.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import { type JobHandler, type JobResult, QueueUnavailableError } from './backends/backend.ts'
 import { type JobData, type PlannedSyncJob, parseJob, type QueueName } from './queues.ts'

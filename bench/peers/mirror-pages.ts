@@ -1,6 +1,6 @@
 /** Mirrors pages as a sync does: parses, checks and commits each with its cursor. */
 
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { conversations, messages } from '../../src/mirror/core/streams.ts'
 import { itemsOf, type Pages } from './pages.ts'

@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { loadCronParser } from '../../src/config/default-schedules.ts'
-import { errorText } from '../../src/values/system-error-text.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
+import { errorText } from '../../src/values/user-error.ts'
 import type { Backend, JobHandler, JobQueue, JobResult, JobSchedule, NewJob, Recurrence } from './backend.ts'
 
 export function openInProcess(): Backend {

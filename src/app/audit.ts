@@ -8,7 +8,7 @@ import { readAuditEstimates } from '../mirror/sql/mirror-state.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { auditedNames, canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError } from '../service/core/api-failure.ts'
-import { openMirror } from './mirror.ts'
+import { openMirror } from './facts.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import {

@@ -1,9 +1,12 @@
-/** Keeps the facts for analysts up to date with the mirror: during a long sync run, and at the end of all work. */
+/** Keeps what analysts see up to date with the mirror: its columns, and facts during a long sync run and at the end of all work. */
 import type { FactsOptions } from '../analytics/analytics.ts'
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
+import { showDiscoveredColumns } from '../analytics/sql/views.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { ProjectName } from '../values/project.ts'
+import type { MirrorOptions } from '../mirror/mirror.ts'
+import { createMirror } from '../mirror/sql/mirror.ts'
+import type { ProjectId, ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
 import { type Warehouse, withWarehouseRetries } from './open.ts'
@@ -82,4 +85,9 @@ export function rebuildFacts(
     const tookMs = Math.round(performance.now() - startedAt)
     return { project: project.name, conversations, tookMs, outcome: isComplete ? 'complete' : 'interrupted' }
   })
+}
+
+/** The mirror of one project, whose discovered columns the views for analysts show. */
+export function openMirror({ projectDb }: Warehouse, project: ProjectId, options: MirrorOptions = {}) {
+  return createMirror(projectDb(project), options, showDiscoveredColumns)
 }

@@ -5,16 +5,17 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { Logger } from '../log.ts'
+import { createLog, type Logger } from '../log.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { createSends } from '../outbox/sql/sending.ts'
-import { errorText } from '../values/system-error-text.ts'
-import { projectCommandHint, UserError } from '../values/user-error.ts'
+import type { ProjectName } from '../values/project.ts'
+import { errorText, projectCommandHint, UserError } from '../values/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { giveToOwnerOf } from '../warehouse/sqlite-file.ts'
 import type { Warehouse } from './open.ts'
-import type { RequestBudgets } from './request-budgets.ts'
+import { withOutbox } from './outbox.ts'
+import { type RequestBudgets, withRequestBudgets } from './request-budgets.ts'
 
 export type SendRecord = ReturnType<typeof openSendRecord>
 
@@ -167,4 +168,31 @@ function numbersInFile(path: string, beside: string) {
       }
     },
   }
+}
+
+/** Throws UserError if the warehouse did not go back in time, and its sending is not held. */
+export function resumeRestored(
+  config: Config,
+  project: ProjectConfig,
+  { by, queued }: { readonly by: string; readonly queued: 'draft' | 'send' },
+): Promise<{ readonly project: ProjectName; readonly drafts: number }> {
+  return withOutbox(config, project, async (_, warehouse) => {
+    const resume = () => createSends(warehouse.projectDb(project.projectId)).resume(by, queued)
+    let resumed = await resume()
+    if (resumed === null) {
+      // Nothing has tried to send since the restore, so it is noticed only now.
+      const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
+      await withRequestBudgets(config, warehouse, log, (budgets) =>
+        openSendRecord(config, project, { warehouse, budgets, log }).findHold(),
+      )
+      resumed = await resume()
+    }
+    if (resumed !== null) return { project: project.name, ...resumed }
+    throw new UserError({
+      what: 'nothing was changed',
+      why: `the sending of ${project.name} is not held, and nothing is known to have been sent that the warehouse does not know`,
+      next: '`deskmirror status` shows its state',
+      exitCode: 2,
+    })
+  })
 }

@@ -12,7 +12,7 @@ import { throwIfAborted } from '../service/core/api-failure.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import { openMirror } from './mirror.ts'
+import { openMirror } from './facts.ts'
 import { withWarehouse } from './open.ts'
 import { type CommandOptions, withProject } from './service.ts'
 

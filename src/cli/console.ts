@@ -7,7 +7,7 @@ import { canOpenBrowser } from '../config/load.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
-import { loadConfigured, namedWarehouse, warehouseArgument } from './named-warehouse.ts'
+import { loadConfigured, namedWarehouse, warehouseArgument } from './options.ts'
 
 type Options = { readonly port: number; readonly link?: true; readonly json?: true; readonly open: boolean }
 

@@ -2,8 +2,7 @@
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../service/core/api-failure.ts'
 import { toPrintable } from '../values/format.ts'
 import { redactSecrets } from '../values/secret.ts'
-import { systemErrorText } from '../values/system-error-text.ts'
-import { UserError } from '../values/user-error.ts'
+import { systemErrorText, UserError } from '../values/user-error.ts'
 
 /** `stack` is set for bugs only. */
 export type ErrorExplanation = {

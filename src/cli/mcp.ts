@@ -3,8 +3,15 @@ import { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectCall } from './command-result.ts'
 import { explainError, renderError } from './explain-error.ts'
-import { loadConfigured, namedWarehouse, warehouseArgument } from './named-warehouse.ts'
-import { decidingPerson, oneProjectOption, type PersonOption, personOption } from './options.ts'
+import {
+  decidingPerson,
+  loadConfigured,
+  namedWarehouse,
+  oneProjectOption,
+  type PersonOption,
+  personOption,
+  warehouseArgument,
+} from './options.ts'
 
 type Options = PersonOption & { readonly project?: string }
 

@@ -1,10 +1,15 @@
 /** Options that several commands share, and the parsers of their values. */
+
+import { existsSync } from 'node:fs'
 import { InvalidArgumentError, Option } from 'commander'
 import { streamNames } from '../../schema/stream-specs.ts'
+import type { DatabaseAddress } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
 import { parsePersonName } from '../config/people.ts'
+import { ConfigurationError } from '../config/problems.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The options that most commands have. */
@@ -69,4 +74,31 @@ export const personOption = (does = 'who decides') =>
 /** `config` null: there is none. */
 export function decidingPerson(context: CommandContext, config: Config | null, { as }: PersonOption): string {
   return as ?? config?.person ?? context.currentUser()
+}
+
+/** A warehouse that is named on the command line: nothing needs to be configured. */
+export const warehouseArgument = ['[warehouse]', 'an SQLite file, or postgres://…; else the configured one'] as const
+
+export function namedWarehouse(named: string): DatabaseAddress {
+  const isUrl = /^(sqlite|postgres|postgresql):/.test(named)
+  if (isUrl || existsSync(named))
+    return { databaseUrl: isUrl ? named : `sqlite:${named}`, databaseSetting: 'the command' }
+  throw new UserError({
+    what: 'cannot open the warehouse',
+    why: `there is no file ${named}`,
+    next: 'name an SQLite file or postgres://user@host/database, or run `deskmirror demo --keep demo.db` for one to look at',
+    exitCode: 2,
+  })
+}
+
+/** Without a configuration, most people who want to look at a warehouse have its file. */
+export function loadConfigured(context: CommandContext, command: string): Config {
+  try {
+    return context.loadConfig('mirror')
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    const { what, why, next, exitCode } = error
+    const named = `name a warehouse, as in \`deskmirror ${command} demo.db\``
+    throw new UserError({ what, why, next: `${named}; or ${next}`, exitCode }, { cause: error })
+  }
 }

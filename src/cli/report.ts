@@ -11,8 +11,14 @@ import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, type ProjectResult, selectCalls } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
-import { loadConfigured, namedWarehouse, warehouseArgument } from './named-warehouse.ts'
-import { type CommonOptions, jsonOption, projectOption } from './options.ts'
+import {
+  type CommonOptions,
+  jsonOption,
+  loadConfigured,
+  namedWarehouse,
+  projectOption,
+  warehouseArgument,
+} from './options.ts'
 
 const formats = ['markdown', 'html', 'json'] as const
 type Format = (typeof formats)[number]

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { systemErrorText } from '../values/system-error-text.ts'
+import { systemErrorText } from '../values/user-error.ts'
 import type { Config } from './config.ts'
 import { ConfigurationError, isPlainPath, isVariableName, redactName } from './problems.ts'
 import { globalSettings } from './program-settings.ts'

@@ -22,7 +22,7 @@ import type {
 } from '../outbox/outbox.ts'
 import { withOutboxSnapshot } from '../outbox/sql/outbox.ts'
 import { decodeSegment, escapeName, withQuery } from '../values/address.ts'
-import { errorText } from '../values/system-error-text.ts'
+import { errorText } from '../values/user-error.ts'
 import { addressOf } from './blocks.ts'
 import { type Checks, checkKey } from './checks.ts'
 import type { ConsoleProject } from './project.ts'

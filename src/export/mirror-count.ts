@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import type { ProjectId } from '../values/project.ts'
-import { systemErrorText } from '../values/system-error-text.ts'
-import { UserError } from '../values/user-error.ts'
+import { systemErrorText, UserError } from '../values/user-error.ts'
 import {
   createDayDigests,
   dayOf,

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { systemErrorText } from '../values/system-error-text.ts'
-import { UserError } from '../values/user-error.ts'
+import { systemErrorText, UserError } from '../values/user-error.ts'
 import type { ByteOutput } from './core/selection.ts'
 
 export type OutputFile = Awaited<ReturnType<typeof createOutputFile>>

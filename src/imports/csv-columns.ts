@@ -1,14 +1,13 @@
 /**
- * The columns of CSV files, which follow the fields of requests, and their cells. A spreadsheet executes a cell that looks
- * like a formula, an import refuses what looks like the error of one, and visitors write some of these texts: such a text
- * gets a leading `'`, which is removed when it is read.
+ * The columns of CSV files, which follow the fields of requests, the words that people use for them, and their cells. A
+ * spreadsheet executes a cell that looks like a formula, an import refuses what looks like the error of one, and visitors
+ * write some of these texts: such a text gets a leading `'`, which is removed when it is read.
  */
 
 import { targetKinds } from '../../schema/operation-specs.ts'
 import { byteOrderMark, formulaStart, toCsvLine } from '../export/writers/csv-writer.ts'
 import { operationTypes } from '../outbox/core/operations.ts'
 import { commonNames, commonValue, requestFields, type WritebackRequest } from '../outbox/core/writeback-request.ts'
-import { columnOfWord } from './header-words.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 /** The columns that a person fills in: the fields of a JSON line. */
@@ -144,4 +143,30 @@ export function toCsvRow(
     ...outcomeColumns.map((column) => toCsvCell(outcome[column] ?? '')),
     ...requestColumns.map((column) => toCsvCell(cells[column] === undefined ? '' : cells[column])),
   ])
+}
+
+/**
+ * What people write at the head of a column of a sheet of replies, in English and German, as `toColumnKey` writes it. Words that
+ * may as well mean what the customer wrote, such as "message", are left to the person who imports it.
+ */
+const headerWords: Readonly<Record<string, string>> = {
+  conversation_id: 'conversation konversation gespräch gesprächsid unterhaltung unterhaltungsid chat chatid',
+  visitor_email: `email mail emailaddress mailaddress emailadresse mailadresse customeremail visitormail customermail
+    kundenemail kundenmail besucheremail`,
+  visitor_name: 'name visitor customer customername client clientname kunde kundin kundenname besucher besuchername',
+  content: 'text reply replytext answer answertext response ourreply antwort antworttext unsereantwort',
+  handled: 'done closed resolved completed finished erledigt geschlossen abgeschlossen gelöst fertig',
+  sender_name: 'signedby absendername unterschrift',
+  ref: 'reference key referenz schlüssel',
+  expect: 'lastmessageid',
+  expires_at: 'expires expiry validuntil notafter gültigbis läuftab ablauf',
+}
+
+const columnsByWord = new Map(
+  Object.entries(headerWords).flatMap(([column, list]) => list.split(/\s+/).map((word) => [word, column] as const)),
+)
+
+/** The column that a header of a sheet means; undefined: none. */
+export function columnOfWord(key: string): string | undefined {
+  return columnsByWord.get(key)
 }

@@ -6,6 +6,7 @@ import type { ColumnMap } from '../outbox/outbox.ts'
 import { nearestNames } from '../values/nearest-names.ts'
 import {
   columnLetter,
+  columnOfWord,
   fromCsvCell,
   isRequestColumn,
   knownColumn,
@@ -15,7 +16,6 @@ import {
   toColumnKey,
   visitorColumns,
 } from './csv-columns.ts'
-import { columnOfWord } from './header-words.ts'
 import { isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 

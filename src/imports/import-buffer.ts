@@ -6,8 +6,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { createUnnamedFile, readFromStart } from '../export/output-file.ts'
-import { systemErrorText } from '../values/system-error-text.ts'
-import { UserError } from '../values/user-error.ts'
+import { systemErrorText, UserError } from '../values/user-error.ts'
 
 export type ImportBuffer = Awaited<ReturnType<typeof openImportBuffer>>
 

@@ -12,7 +12,7 @@ import {
 } from '../outbox/core/writeback-request.ts'
 import { asJsonObject, tryParseJson } from '../values/json.ts'
 import { columnLetter } from './csv-columns.ts'
-import { type CsvRecord, readRecords } from './csv-records.ts'
+import { type CsvRecord, readRecords, readTextLines, type TextLine } from './csv-records.ts'
 import {
   type CsvHeader,
   type HeaderOptions,
@@ -24,7 +24,6 @@ import {
   toRowFields,
 } from './csv-values.ts'
 import type { CsvSeparator, FileForm } from './file-form.ts'
-import { readTextLines, type TextLine } from './line-reader.ts'
 import { isExplanation, type SheetOptions, toSheetRequests } from './reply-sheet.ts'
 import { withTextMistakes } from './spreadsheet-damage.ts'
 

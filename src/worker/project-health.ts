@@ -1,6 +1,6 @@
 /** What a worker asks the warehouse about its projects, and how it keeps the warehouse small. */
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../schema/stream-specs.ts'
-import { openMirror } from '../app/mirror.ts'
+import { openMirror } from '../app/facts.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { isStreamFailing } from '../maintenance/core/job-failure.ts'

@@ -1,7 +1,7 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
 import { isChildStream, type StreamName } from '../../schema/stream-specs.ts'
 import { createAuditDeps } from '../app/audit.ts'
-import { openMirror } from '../app/mirror.ts'
+import { openMirror } from '../app/facts.ts'
 import { runSyncUnderLock } from '../app/sync.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { setPause } from '../maintenance/sql/projects.ts'

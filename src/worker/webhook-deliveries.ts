@@ -1,7 +1,6 @@
 /** Webhook deliveries: stored as they arrive, and processed in batches by jobs. */
 import { createHash } from 'node:crypto'
-import { refreshFacts } from '../app/facts.ts'
-import { openMirror } from '../app/mirror.ts'
+import { openMirror, refreshFacts } from '../app/facts.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { Service } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'

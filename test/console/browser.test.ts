@@ -3,7 +3,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { launchBrowser } from '../support/browser.ts'

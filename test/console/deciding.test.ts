@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { toTimestamp } from '../../src/values/time.ts'

@@ -1,6 +1,6 @@
 /** A mirror whose every text tries to become something else, and the addresses of all screens that show it. */
 import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { periodTableNames } from '../../src/console/pages/render-period-page.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'

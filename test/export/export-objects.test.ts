@@ -1,7 +1,7 @@
 /** What an export selects: objects, columns and rows; what it says about names and values that do not exist. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { findObjects } from '../../src/export/core/selection.ts'
 import type { ExportRequest } from '../../src/export/export-objects.ts'

@@ -1,7 +1,7 @@
 /** A small warehouse with what is hard to export, and exports of it into memory. */
 
 import { onTestFinished } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { ExportFormat } from '../../src/export/core/formats.ts'
 import type { ByteOutput } from '../../src/export/core/selection.ts'

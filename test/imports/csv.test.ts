@@ -11,9 +11,8 @@ import {
   toCsvCell,
   toCsvRow,
 } from '../../src/imports/csv-columns.ts'
-import { readRecords } from '../../src/imports/csv-records.ts'
+import { readRecords, readTextLines } from '../../src/imports/csv-records.ts'
 import { csvSeparators, detectFileForm } from '../../src/imports/file-form.ts'
-import { readTextLines } from '../../src/imports/line-reader.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'
 import { mistakeText } from '../../src/outbox/core/writeback-request.ts'
 import {

@@ -1,6 +1,6 @@
 /** Whose conversation a row of a sheet is for, by address or exact name: certain, or refused with the candidates. */
 import { expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { findVisitorConversations } from '../../src/imports/sql/visitor-matches.ts'
 import { databases } from '../support/databases.ts'
 import { commit, conversation, visitor } from '../warehouse/row-fixtures.ts'

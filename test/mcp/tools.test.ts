@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { readReport } from '../../src/app/report.ts'
 import { offeredForBatch } from '../../src/console/core/permissions.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'

@@ -1,7 +1,7 @@
 /** What the mirror shows of a field that write-backs set and that has no column. */
 import { expect, test } from 'vitest'
 import { shownSql } from '../../schema/operation-specs.ts'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { visitors } from '../../src/mirror/core/streams.ts'
 import { databases } from '../support/databases.ts'
 

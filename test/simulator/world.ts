@@ -1,7 +1,7 @@
 /** Runs one schedule: a world of processes over one database and one service, made and driven by a seed. */
 
 import { listStreamNames } from '../../schema/stream-specs.ts'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { defaultProject } from '../../src/config/config.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { visitorActivity } from '../../src/mirror/core/streams.ts'
 import { rewriteRows } from '../../src/mirror/sql/rewrite-rows.ts'

@@ -1,7 +1,7 @@
 /** Committing pages to the mirror. */
 
 import { describe, expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { databases } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, recording, rollup, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { toRow } from '../../src/mirror/core/item-fields.ts'
 import { columnName } from '../../src/mirror/sql/discovered-columns/discovered-column.ts'
 import { fieldAtNames, fieldAtPath } from '../../src/values/field-path.ts'

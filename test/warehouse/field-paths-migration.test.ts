@@ -1,7 +1,7 @@
 /** Upgrading a warehouse in which a field whose name has a dot has the path of a nested one. */
 
 import { expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { databases } from '../support/databases.ts'
 import { openWithout } from './older-warehouse.ts'

@@ -2,7 +2,7 @@
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { migrationNames, released } from '../../schema/migrations/migrations.ts'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { messages } from '../../src/mirror/core/streams.ts'
 import { rewriteRows } from '../../src/mirror/sql/rewrite-rows.ts'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/values/json.ts'

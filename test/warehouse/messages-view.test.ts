@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { fieldsNotInColumns } from '../../src/mirror/core/message-fields.ts'
 import { messages } from '../../src/mirror/core/streams.ts'
 import type { Mirror } from '../../src/mirror/sql/mirror.ts'

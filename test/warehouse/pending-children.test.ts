@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { migrationNames } from '../../schema/migrations/migrations.ts'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { databases } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'

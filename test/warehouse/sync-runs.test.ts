@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import { recordBudgetLoss, setPause } from '../../src/maintenance/sql/projects.ts'
 import { deleteOldRecords } from '../../src/maintenance/sql/retention.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'

@@ -1,7 +1,7 @@
 /** A warehouse without rows for one test, dropped after it, and helpers for SQL queries. */
 
 import { onTestFinished } from 'vitest'
-import { openMirror } from '../../src/app/mirror.ts'
+import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { TestDatabase } from '../support/databases.ts'
 

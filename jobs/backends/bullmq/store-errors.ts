@@ -2,9 +2,8 @@
 import pRetry from 'p-retry'
 import type { Logger } from '../../../src/log.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
-import { errorText } from '../../../src/values/system-error-text.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
-import { UserError } from '../../../src/values/user-error.ts'
+import { errorText, UserError } from '../../../src/values/user-error.ts'
 import { createRepeatFilter } from '../../../src/worker/job-failures.ts'
 import { type Backend, QueueUnavailableError } from '../backend.ts'
 

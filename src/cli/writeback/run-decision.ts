@@ -153,7 +153,7 @@ async function decideAllSending({ context, config, project, by, hint }: Call, de
 }
 
 async function resumeRestored({ context, config, project, options, by, hint }: Call): Promise<CommandResult> {
-  const app = await context.load(() => import('../../app/resume-restored.ts'))
+  const app = await context.load(() => import('../../app/send-record.ts'))
   const report = await app.resumeRestored(config, project, { by, queued: options.send === true ? 'send' : 'draft' })
   const { drafts } = report
   const next = `next: ${hint('writeback approve --all')} sends them, ${hint('writeback cancel --all')} gives them up`

@@ -5,7 +5,7 @@ import type { DecisionName, ReviewOutcome, StatusCounts } from '../../outbox/out
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import { errorText } from '../../values/system-error-text.ts'
+import { errorText } from '../../values/user-error.ts'
 import {
   batchLive,
   batchSentences,

@@ -2,7 +2,6 @@
 import { formatCount } from '../../values/format.ts'
 import { html } from '../../values/html.ts'
 import { section, table } from '../blocks.ts'
-import { describeBehaviour } from '../core/behaviour-sentences.ts'
 import type { Page } from '../frame.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { readServiceFacts } from '../sql/service.ts'
@@ -28,4 +27,42 @@ export async function showService({ db, frame }: ScreenRequest): Promise<Page> {
   const content = html`${section('What its documentation leaves open', learned)}
 ${section('Webhooks of the last 30 days', webhooks)}`
   return { title: 'Service', section: 'Service', content }
+}
+
+type Sentence = (value: string, parameter: string) => string
+
+/** By the name of the fact without its stream; `*`: the parameter that it is about. */
+const sentences: Readonly<Record<string, Sentence>> = {
+  order: (order) => `Its rows come ${order.replace('unknown way', 'in an unknown direction')}.`,
+  pages: (end) => `Without a bound, the ${end.replace(' first', ' rows come first')}.`,
+  '*_pages': (end, parameter) => `With ${parameter}, the ${end.replace(' first', ' rows come first')}.`,
+  '*_includes': (is, parameter) =>
+    `${parameter} ${is === 'true' ? 'includes' : 'leaves out'} the rows of its own second.`,
+  has_more: (value) =>
+    value === 'exact' ? 'A page without hasMore is the last one.' : 'hasMore may be set on the last page, too.',
+  has_more_set: () => 'hasMore says that more rows follow.',
+  bounds: () => 'Every request needs both bounds.',
+  page_size: (size) => `The largest page had ${size} rows.`,
+  without_handled: (value) =>
+    value === 'not all'
+      ? 'Without a filter, handled conversations are left out.'
+      : 'Without a filter, handled conversations are listed, too.',
+  handled_filter: () => 'handled=false does not list all open conversations.',
+  fields_by_id: (fields) => `A row that is asked for by its id has other fields: ${fields}.`,
+  note_field: (field) => `The text of a note is in the field ${field}.`,
+  note_field_asked: (field) => `An answer asked for the text of a note in the field ${field}.`,
+  margin: (share) => `This much of the limit stays unused: ${share}.`,
+}
+
+/** `of`: the stream, or what else it is about. A fact without a sentence is named as it is. */
+export function describeBehaviour(name: string, value: string): { readonly of: string; readonly text: string } {
+  const [of = '', fact = ''] = name.split('.')
+  const [, parameter = fact, rest = ''] = /^(since|before|from|to)(_pages|_includes)$/.exec(fact) ?? []
+  const isSupport = ['honoured', 'ignored', 'refused'].includes(value)
+  const sentence = isSupport ? () => `The parameter ${fact} is ${value}.` : (sentences[fact] ?? sentences[`*${rest}`])
+  const known = sentence ?? (() => `${fact.replaceAll('_', ' ')}: ${value}`)
+  return {
+    of: of.replaceAll('_', ' '),
+    text: value === 'unknown' ? `Not known at present: ${fact}.` : known(value, parameter),
+  }
 }

@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { asDrafts, importWritebacks } from '../../app/import.ts'
 import type { Config } from '../../config/config.ts'
-import type { Viewer } from '../../config/people.ts'
 import type { MistakeKind } from '../../imports/imports.ts'
 import type { NamedEntry, Outbox } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
@@ -120,7 +119,7 @@ async function queueDraft(
   project: ConsoleProject,
   draft: PostedDraft,
   conversation: ConversationData,
-  frame: ProjectFrame & { readonly viewer: Viewer },
+  frame: ProjectFrame & { readonly viewer: NonNullable<ProjectFrame['viewer']> },
 ): Promise<DraftProblem | null> {
   const { now, viewer } = frame
   const rows = rowsOf(draft, conversation)

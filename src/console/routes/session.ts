@@ -6,12 +6,11 @@
 
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { Signer } from '@fastify/cookie'
-import type { Viewer } from '../../config/people.ts'
+import { foldName, looksLike, type Viewer } from '../../config/people.ts'
 import { isEqualSecret } from '../../http/auth.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { AuditLog } from '../../warehouse/audit-log.ts'
-import { foldName, looksLike } from '../core/person-names.ts'
 
 export type ConsolePerson = Viewer & { readonly token: Secret }
 

@@ -7,8 +7,7 @@ import {
   streamNames,
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
-import { clockToleranceSeconds } from '../../values/clocks.ts'
-import { type EpochMs, type EpochSeconds, parseTime, toTimestamp } from '../../values/time.ts'
+import { clockToleranceSeconds, type EpochMs, type EpochSeconds, parseTime, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { WarehouseError } from '../../warehouse/explain-error.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

@@ -1,9 +1,15 @@
 /** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
 import { type ChildStreamName, childStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
-import { clockToleranceSeconds } from '../../values/clocks.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { type EpochMs, type EpochSeconds, type Ms, parseTime, rfc3339 } from '../../values/time.ts'
+import {
+  clockToleranceSeconds,
+  type EpochMs,
+  type EpochSeconds,
+  type Ms,
+  parseTime,
+  rfc3339,
+} from '../../values/time.ts'
 import { type Db, sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

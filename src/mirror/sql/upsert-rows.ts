@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 
 import { tables } from '../../../schema/tables.ts'
-import { clockToleranceSeconds } from '../../values/clocks.ts'
+import { clockToleranceSeconds } from '../../values/time.ts'
 import { arrayInsert, batchesOf, rowsPerArrayInsert, rowsPerStatement } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { messageFields } from '../core/message-fields.ts'

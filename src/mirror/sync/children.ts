@@ -11,9 +11,15 @@ import {
   unreadableRowReason,
 } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
-import { clockToleranceSeconds } from '../../values/clocks.ts'
 import { asJsonObject } from '../../values/json.ts'
-import { type EpochSeconds, type Ms, parseTime, rfc3339, type Seconds } from '../../values/time.ts'
+import {
+  clockToleranceSeconds,
+  type EpochSeconds,
+  type Ms,
+  parseTime,
+  rfc3339,
+  type Seconds,
+} from '../../values/time.ts'
 import type { PendingParent } from '../core/mirror.ts'
 import { allTime, parsePendingRanges } from '../core/pagination/list-cursor.ts'
 import type { ChildObjectStream } from '../core/stream-kinds.ts'

@@ -3,9 +3,15 @@ import { childStreamNames, isChildStream, type StreamName } from '../../../schem
 import type { ClientLog, LogEvent } from '../../service/client.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
 import type { ApiGet, Priority } from '../../service/core/api-request.ts'
-import { clockToleranceSeconds, presentTime } from '../../values/clocks.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { type EpochMs, type EpochSeconds, rfc3339, type Seconds } from '../../values/time.ts'
+import {
+  clockToleranceSeconds,
+  type EpochMs,
+  type EpochSeconds,
+  presentTime,
+  rfc3339,
+  type Seconds,
+} from '../../values/time.ts'
 import { type CommitResult, clockOffsetCursor } from '../core/mirror.ts'
 import type { RangeSettings } from '../core/mirrored-range.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'

@@ -1,6 +1,6 @@
 /** Compares the mirror with the service, as a whole or by a random sample: conversations and visitors, with their children. Changes neither. */
 import { missingScope, throwIfAborted } from '../../service/core/api-failure.ts'
-import { presentTime } from '../../values/clocks.ts'
+import { presentTime } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { type AuditedStream, auditedStreams } from '../core/audit.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { analystObjects } from '../../../src/analytics/views/all-views.ts'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
 import type { ProjectRows } from '../../support/analytics-model/raw-rows.ts'

@@ -1,7 +1,7 @@
 /** Random worlds that arrive by commits in a random order: for the tests and their longer version. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import { arrivalsOf, deletionsOf, withoutDeletedRows } from '../../support/analytics-model/commit-rows.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
 import { seededChoices } from '../../support/analytics-model/random-choices.ts'

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Json } from '../../../src/values/json.ts'
 import { groupBy, sum } from '../../support/analytics-model/grouping.ts'
 import { createLocalClock, monthOf } from '../../support/analytics-model/local-clock.ts'

@@ -1,7 +1,7 @@
 /** Facts follow the mirror: whatever changes, a refresh of what is pending equals deriving everything anew. */
 
 import { describe, expect, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
 import { activity, commit, conversation, message, timeAt } from '../../warehouse/row-fixtures.ts'

@@ -1,5 +1,5 @@
 /** Conversations, visits and calls around the nights when the clocks change in Berlin, for tests of the views. */
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { TestDatabase } from '../../support/databases.ts'
 import { activity, call, commit, conversation, message, recording, visitor } from '../../warehouse/row-fixtures.ts'

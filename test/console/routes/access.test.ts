@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { type Role, roles } from '../../../src/config/people.ts'
 import { globalScreens } from '../../../src/console/routes/routes.ts'

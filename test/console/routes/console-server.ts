@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
 import type { Role } from '../../../src/config/people.ts'

@@ -1,7 +1,7 @@
 /** Decisions over HTTP: by whom, about what was seen, and what they leave behind. Real requests over loopback. */
 
 import { describe, expect, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { toTimestamp } from '../../../src/values/time.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'

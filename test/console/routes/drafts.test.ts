@@ -1,7 +1,7 @@
 /** Writing to a conversation over HTTP: what becomes a draft, once, and for whom. */
 
 import { describe, expect, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'

@@ -1,5 +1,5 @@
 /** Conversations to write back to, and files that are imported in the browser. */
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { commit, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
 import type { TestConsole } from './console-server.ts'

@@ -1,7 +1,7 @@
 /** Importing a file in the browser, over HTTP. */
 
 import { describe, expect, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { commit, conversation, visitor } from '../../warehouse/row-fixtures.ts'

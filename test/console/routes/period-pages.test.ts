@@ -1,7 +1,7 @@
 /** The pages about a period, from the address to the answer. */
 import { expect, test, vi } from 'vitest'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { readMessages } from '../../analytics/sql/facts-fixtures.ts'

@@ -3,7 +3,7 @@
 import { get, type ServerResponse } from 'node:http'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { unconfiguredProject } from '../../../src/console/project.ts'

@@ -1,7 +1,7 @@
 /** This machine's clock was ahead while rows were stored, and is right again. */
 
 import { afterEach, expect, test, vi } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import { gapReasons } from '../../../src/mirror/core/pagination/reading-state.ts'
 import { databases } from '../../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'

@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import { fatalRunError } from '../../../src/app/service.ts'
 import { createLog } from '../../../src/log.ts'
 import { runSync } from '../../../src/mirror/sync/sync.ts'

@@ -2,7 +2,7 @@
 
 import { pino } from 'pino'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { type SyncOptions, syncProject } from '../../../src/app/sync.ts'
 import { type Config, defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'

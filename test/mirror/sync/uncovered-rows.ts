@@ -1,6 +1,6 @@
 /** Promise 3 for a list, exactly: rows that are missing although no open gap has their time. */
 
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Json } from '../../../src/values/json.ts'

@@ -1,7 +1,7 @@
 /** A reconcile that was interrupted continues in the next one, unless it has become old. */
 
 import { expect, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import { formatPendingRanges } from '../../../src/mirror/core/pagination/list-cursor.ts'
 import { daySeconds } from '../../../src/values/time.ts'
 import { findDifferences } from './sync-sandbox.ts'

@@ -1,7 +1,7 @@
 /** Audits that are killed, that meet each other, or whose service fails: what they then say is never too good. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import { openMirror } from '../../../src/app/mirror.ts'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { listStreams } from '../../../src/mirror/core/streams.ts'
 import { createAuditStore } from '../../../src/mirror/sql/audits.ts'

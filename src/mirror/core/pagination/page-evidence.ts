@@ -1,6 +1,7 @@
 /** What a single page proves: whether it is cut, what it shows about the service, and what it leaves of a range. */
-import { clockToleranceSeconds } from '../../../values/clocks.ts'
+
 import type { EpochSeconds } from '../../../values/time.ts'
+import { clockToleranceSeconds } from '../../../values/time.ts'
 import type { TimeRange } from './list-cursor.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { type Bound, type ListEndpoint, type PagingProfile, pageSizesOf } from './paging-profile.ts'

@@ -1,6 +1,6 @@
 /** What was learned about the service, in words that need no glossary. */
 import { expect, test } from 'vitest'
-import { describeBehaviour } from '../../../src/console/core/behaviour-sentences.ts'
+import { describeBehaviour } from '../../src/console/pages/service.ts'
 
 test.each([
   ['calls.order', 'ascending by startedAt or endedAt', 'Its rows come ascending by startedAt or endedAt.'],
