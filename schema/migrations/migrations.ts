@@ -103,6 +103,12 @@ const sinceReleased: Readonly<Record<string, Migration>> = {
   '0038_source_rows': {},
   '0039_older_senders': {},
   '0040_found_by': {},
+  // They get the ids.
+  '0041_waiting_ids': {
+    before: async (run) => {
+      for (const index of ['conversations_waiting', 'facts_waiting']) await run(`drop index if exists ${index}`)
+    },
+  },
 }
 
 /** Those of operations have no step: checks are made anew whenever they differ. */
