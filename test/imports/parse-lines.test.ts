@@ -160,7 +160,9 @@ describe('any file', () => {
   })
 
   test('line ends behind an open quote count, so nothing is read behind too many of them', async () => {
-    const found = await parseAllLines(`operation,content\n"${'\n'.repeat(8.1 * maxLineBytes)}\n`)
+    // 8 MiB with the line ends, and less without them.
+    const open = `${'x'.repeat(1023)}\n`.repeat(7.5 * 1024) + '\n'.repeat(0.6 * maxLineBytes)
+    const found = await parseAllLines(`operation,content\n"${open}"\nnote,Hi\n`)
     expect(found.map(summarizeLine)).toEqual(['2: is longer than 1 MiB'])
   })
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Priority } from '../../../src/service/core/api-request.ts'
 import { budgetView, initialBudgetState } from '../../../src/service/core/budget.ts'
 import { learnedMargin } from '../../../src/service/core/margin.ts'
+import { sampledCount } from '../../support/sampled.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import {
   everyServer,
@@ -99,7 +100,7 @@ test('any requests, in any number of processes, after any earlier requests: no 4
         expect(refusals(everyServer(120), history.countedWrites)).toEqual([])
       },
     ),
-    { numRuns: 100 },
+    { numRuns: sampledCount(35, 100) },
   )
 })
 
@@ -186,7 +187,7 @@ describe('a margin that is learned', () => {
         expect(maxInWindow(result.countedWrites, windowMs)).toBeLessThanOrEqual(120)
         if (others.length === 0) expect(result.refused).toEqual([])
       }),
-      { numRuns: 60 },
+      { numRuns: sampledCount(20, 60) },
     )
   })
 })

@@ -11,6 +11,7 @@ import { gapReasons } from '../../../../src/mirror/core/pagination/reading-state
 import { type PageBatch, readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
 import type { Json } from '../../../../src/values/json.ts'
+import { sampledCount } from '../../../support/sampled.ts'
 import {
   type Item,
   type ListBehaviour,
@@ -115,7 +116,7 @@ describe('every combination of behaviours that a service may have', () => {
       fc.asyncProperty(size, spread, fc.record({ ...common, lower: side }), async (n, seconds, behaviour) => {
         await check(sinceList, n, seconds, { ...plainBehaviour, ...behaviour })
       }),
-      { numRuns: 300 },
+      { numRuns: sampledCount(100, 300) },
     )
   })
 
@@ -125,7 +126,7 @@ describe('every combination of behaviours that a service may have', () => {
       fc.asyncProperty(size, spread, behaviour, async (n, seconds, chosen) => {
         await check(callList, n, seconds, { ...plainBehaviour, ...chosen })
       }),
-      { numRuns: 400 },
+      { numRuns: sampledCount(130, 400) },
     )
   })
 
@@ -156,7 +157,7 @@ describe('every combination of behaviours that a service may have', () => {
           expect(unexplained(truth, outcome).length).toBe(0)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: sampledCount(160, 500) },
     )
   })
 
@@ -166,7 +167,7 @@ describe('every combination of behaviours that a service may have', () => {
       fc.asyncProperty(size, spread, behaviour, async (n, seconds, chosen) => {
         await check(beforeList, n, seconds, { ...plainBehaviour, from: 'newest', ...chosen })
       }),
-      { numRuns: 300 },
+      { numRuns: sampledCount(100, 300) },
     )
   })
 
@@ -188,7 +189,7 @@ describe('every combination of behaviours that a service may have', () => {
         expect(unexplained(truth, outcome).length).toBe(0)
         expect(outcome.requests).toBeLessThan(40 + n / 10)
       }),
-      { numRuns: 600 },
+      { numRuns: sampledCount(200, 600) },
     )
   })
 })
