@@ -112,17 +112,19 @@ export function mergeByKey(key: readonly string[], sources: readonly MergedSourc
   const names = Object.entries(mergedColumns(sources))
   const keyList = key.join(', ')
   const merged = names.map(([name, { isNullable }]) => {
-    const value = `max(${name}) over (partition by ${keyList})`
+    const value = `max(${name}) over same_key`
     return `${isNullable ? value : `coalesce(${value}, 0)`} as ${name}`
   })
-  const arms = sources.map((source) => {
-    const keys = key.map((name, index) => `${source.key[index]} as ${name}`)
-    // Each null has a type, as Postgres takes the types of a union from its first queries.
+  const arms = sources.map((source, n) => {
+    // The first query names the columns, and gives them their types, also where it has only nulls.
+    const named = (value: string, name: string) => (n === 0 ? `${value} as ${name}` : value)
+    const keys = key.map((name, index) => named(source.key[index] ?? '', name))
     const values = names.map(([name, { type }]) => {
       const castType = type === 'number' ? 'double precision' : 'bigint'
       const { [name]: part } = source.columns
+      if (part === undefined && n > 0) return 'null'
       const value = part === undefined ? 'null' : 'type' in part ? name : part[1]
-      return `cast(${value} as ${castType}) as ${name}`
+      return named(`cast(${value} as ${castType})`, name)
     })
     return `
         select ${[...keys, ...values].join(', ')}
@@ -132,9 +134,10 @@ export function mergeByKey(key: readonly string[], sources: readonly MergedSourc
     select ${[...key, ...names.map(([name]) => name)].join(', ')}
     from (
       select ${[...key, ...merged].join(',\n        ')},
-        row_number() over (partition by ${keyList}) as place
+        row_number() over same_key as place
       from (${arms.join('\n        union all')}
       ) sources
+      window same_key as (partition by ${keyList})
     ) merged
     where place = 1`
 }
