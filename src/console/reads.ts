@@ -8,7 +8,6 @@ import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open
 import { rememberResults } from '../http/remember-results.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import { readBudget } from '../service/sql/request-counts.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { errorText } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
@@ -34,7 +33,6 @@ const countsWaitMs: Ms = 100
 const daysHoldMs: Ms = 10 * 60_000
 /** Several tabs, and the stream of live numbers, ask for the same. */
 const overviewHoldsMs: Ms = 1000
-const minuteMs: Ms = 60_000
 
 type PeriodRequest = { readonly project: ConsoleProject; readonly name: PeriodTableName; readonly period: PeriodFilter }
 type RangeRequest<Range = DateRange> = { readonly project: ConsoleProject; readonly range: Range }
@@ -91,12 +89,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   }
   const overviews = remember(overviewHoldsMs, async (project: ConsoleProject) => {
     const db = (await brief.warehouse()).projectDb(project.projectId)
-    const to = now()
-    const [streams, overview, budget] = await Promise.all([
-      readStreamRows(project),
-      readOverview(db, to),
-      readBudget(db, to - 60 * minuteMs, to, minuteMs),
-    ])
+    const [streams, { budget, ...overview }] = await Promise.all([readStreamRows(project), readOverview(db, now())])
     return { ...overview, ...streams, budget: { limit: limitOf(project), ...budget } }
   })
   const checks = createChecks()

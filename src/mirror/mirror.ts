@@ -8,12 +8,12 @@ export {
   type AuditedStream,
   type AuditResult,
   auditedStreams,
+  type Difference,
   describeEvidence,
 } from './core/audit.ts'
 export { type MessageSide, teamSenderTypes, toMessageSide } from './core/message-fields.ts'
 export type {
   AuditReport,
-  Difference,
   GapReport,
   RewriteReport,
   StreamReport,

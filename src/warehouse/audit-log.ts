@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { AuditEvent, NewAuditEvent } from '../../schema/row.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
 import type { Db } from './connection-pool.ts'
-import { newId } from './new-id.ts'
+import { newId } from './project-db.ts'
 
 export type AuditLog = ReturnType<typeof createAuditLog>
 

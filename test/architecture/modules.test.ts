@@ -95,6 +95,14 @@ const violations: readonly { rule: string; files: Record<string, string>; says: 
     says: /src\/service\/utils\.ts: a vague name/,
   },
   {
+    rule: 'a file imports few others',
+    files: Object.fromEntries([
+      ['src/values/a.ts', Array.from({ length: 21 }, (_, n) => `import './b${n}.ts'`).join('\n')],
+      ...Array.from({ length: 21 }, (_, n) => [`src/values/b${n}.ts`, '']),
+    ]),
+    says: /src\/values\/a\.ts imports 21 files: at most 20/,
+  },
+  {
     rule: 'a new module needs rules',
     files: { 'src/extra/a.ts': "import { b } from '../values/b.ts'", 'src/values/b.ts': '' },
     says: /no module extra/,

@@ -95,6 +95,7 @@ export function moduleViolations(files: SourceFiles): string[] {
     ...imports.flatMap((imported) => pathViolation(imported, files)),
     ...[...files].flatMap(([file, text]) => textViolations(file, text)),
     ...importCycles(imports),
+    ...fanOutViolations(imports),
   ]
 }
 
@@ -203,6 +204,16 @@ function namesOf(clause: string): Import['names'] {
 
 function resolvePath(file: string, relative: string): string {
   return new URL(relative, `file:///${file}`).pathname.slice(1)
+}
+
+const maxFanOut = 20
+
+/** Who must know more files to read one: it does two things, or reaches into details. */
+function fanOutViolations(imports: readonly Import[]): string[] {
+  return [...Map.groupBy(imports, ({ from }) => from)].flatMap(([file, own]) => {
+    const { size } = new Set(own.flatMap(({ target }) => target ?? []))
+    return size > maxFanOut ? [`${file} imports ${size} files: at most ${maxFanOut}`] : []
+  })
 }
 
 /** Every cycle once, by the file that closes it. Imports of types count: they couple modules just the same. */

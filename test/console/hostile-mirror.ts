@@ -22,12 +22,21 @@ const attacks = [
 ] as const
 export const attack = attacks.join(' ')
 
-export async function fillHostile(warehouse: Warehouse, settings: Parameters<typeof createProjectFacts>[1]) {
+/** `personal`: what customers said, and who they are. */
+export async function fillHostile(
+  warehouse: Warehouse,
+  settings: Parameters<typeof createProjectFacts>[1],
+  personal: string = attack,
+) {
   const { query, db } = warehouse
   const main = openMirror(warehouse, 'main')
   await main.commit(
     commit('visitors', [
-      visitor('v1', { [attack.slice(0, 60)]: attack, link: 'javascript:alert(8)' }, { name: attack, email: attack }),
+      visitor(
+        'v1',
+        { [attack.slice(0, 60)]: personal, link: 'javascript:alert(8)' },
+        { name: personal, email: personal },
+      ),
     ]),
   )
   const columns = { visitor_id: 'v1', waiting_since: timeAt(5), assigned_agent_id: attack, origin: attack }
@@ -38,17 +47,17 @@ export async function fillHostile(warehouse: Warehouse, settings: Parameters<typ
       conversation(known, columns),
     ]),
   )
-  await main.commit(commit('messages', [message(known, 1, { content: attack })]))
+  await main.commit(commit('messages', [message(known, 1, { content: personal })]))
   await main.commit(
     commit(
       'messages',
-      attacks.map((content, n) =>
-        message('c1', n + 1, { content, sender_type: 'visitor', sender_display_name: attack }),
+      (personal === attack ? attacks : [personal]).map((content, n) =>
+        message('c1', n + 1, { content, sender_type: 'visitor', sender_display_name: personal }),
       ),
     ),
   )
   await main.commit(commit('conversations', [conversation('c1', { ...columns, origin: `${attack} again` })]))
-  await main.commit(commit('visitor_activity', [activity('v1', 'h1', 0, { url: attack })]))
+  await main.commit(commit('visitor_activity', [activity('v1', 'h1', 0, { url: personal })]))
   await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
   const text = `'${attack.replaceAll("'", "''")}'`
   await query(
@@ -69,7 +78,7 @@ export async function fillHostile(warehouse: Warehouse, settings: Parameters<typ
   await query(
     `insert into service_behaviours (project_id, name, value, evidence, learned_at) values ('main', ${text}, ${text}, ${text}, '${timeAt(1)}')`,
   )
-  await queueHostile(warehouse)
+  await queueHostile(warehouse, personal)
   await query(
     `insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found) values ('main', 'd1', '2999-01-01T00:00:00Z', 1, '{}', 1, ${text})`,
   )
@@ -83,11 +92,16 @@ export async function fillHostile(warehouse: Warehouse, settings: Parameters<typ
 }
 
 /** A batch whose every text is hostile, and a write-back of each kind that a person may look at. */
-async function queueHostile({ query, projectDb }: Warehouse): Promise<void> {
+async function queueHostile({ query, projectDb }: Warehouse, personal: string): Promise<void> {
   const common = { ref: null, expect: null, expiresAt: null }
-  const payload = { content: attack, sender_name: attack.slice(0, 60) }
+  const payload = { content: personal, sender_name: attack.slice(0, 60) }
   const reply = { ...common, operation: 'message', target: known, payload } as const
-  const correction = { ...common, operation: 'visitor', target: known, payload: { name: attack.slice(0, 60) } } as const
+  const correction = {
+    ...common,
+    operation: 'visitor',
+    target: known,
+    payload: { name: personal.slice(0, 60) },
+  } as const
   const batch = { title: attack, source: attack, note: attack, reverts: null }
   const options = { status: 'draft', batchId: hostileBatch, createdBy: attack, expiresAt: null, batch } as const
   await createOutbox(projectDb('main')).enqueue([[reply, correction, reply, reply]], options)

@@ -4,7 +4,7 @@ import { daySeconds, type EpochSeconds, hourSeconds, parseTime, rfc3339 } from '
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { deriveAvailabilityHours } from '../core/availability-hours.ts'
-import type { TimeRange } from '../core/calendar-rows.ts'
+import type { TimeRange } from '../core/calendar.ts'
 import type { FactDerivation, FactSource } from './fact-rows.ts'
 import { insertRows } from './fact-rows.ts'
 

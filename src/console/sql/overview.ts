@@ -1,4 +1,5 @@
 /** What the overview of a project says. */
+
 import { sql } from 'kysely'
 import { isDerived } from '../../analytics/sql/facts-state.ts'
 import { waitingCounted } from '../../analytics/sql/waiting.ts'
@@ -7,12 +8,15 @@ import { countBlockedLanes } from '../../maintenance/sql/status.ts'
 import { listFailures } from '../../maintenance/sql/workers.ts'
 import { readAuditEstimates } from '../../mirror/sql/mirror-state.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
-import type { EpochMs } from '../../values/time.ts'
+import { readBudget } from '../../service/sql/request-counts.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { listRuns } from './runs.ts'
 
 /** Rows are counted up to this number: more would take longer, and nobody needs the number. */
 export const countLimit = 1000
+
+const minuteMs: Ms = 60_000
 
 /** What the overview says beside the streams: numbers up to a limit, each by an index. */
 export async function readOverview(context: ProjectDb, now: EpochMs) {
@@ -37,5 +41,6 @@ export async function readOverview(context: ProjectDb, now: EpochMs) {
     /** `isDerived`: who waits is known of all conversations. */
     waiting: { count: Number(waiting), since, isDerived: await isDerived(context) },
     runs: await listRuns(context, null, null, 5),
+    budget: await readBudget(context, now - 60 * minuteMs, now, minuteMs),
   }
 }

@@ -1,10 +1,12 @@
 /**
- * What audits of the last month show together. An audit reads a random sample of parents again with their children. Pure.
+ * An audit reads a random sample of parents again, with their children: its rows, which of their differences count, and what
+ * audits of the last month show together. Pure.
  *
  * Samples of several nights may be counted together because each is drawn anew, from all rows of its night, whatever earlier
  * ones found: the limit then holds for the average of these nights, also if the share changed from night to night
  * (Hoeffding 1956). Therefore no night is left out, and a difference that was found counts until its night is a month ago.
  */
+import type { StreamName } from '../../../schema/stream-specs.ts'
 import { formatCount } from '../../values/format.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 
@@ -206,4 +208,53 @@ function shuffle(ids: readonly string[], random: Random): readonly string[] {
     shuffled[other] = a
   }
   return shuffled
+}
+
+export type Difference = {
+  readonly stream: StreamName
+  /** The parts of the row's key, joined by slashes. */
+  readonly key: string
+  readonly kind: 'missing here' | 'gone there' | 'different'
+  /** The top-level fields that differ; empty if the whole row is missing. */
+  readonly fields: readonly string[]
+}
+
+/** An audit that has not finished. */
+export type OpenAudit = {
+  readonly id: string
+  readonly stream: AuditedStream
+  readonly startedAt: EpochMs
+  readonly drawn: number
+  /** The sync that followed the first comparison has ended. */
+  readonly isSynced: boolean
+}
+
+/** A difference, and a hash of the row that is stored here; null = none is. */
+export type SeenDifference = Difference & { readonly storedHash: string | null }
+
+/**
+ * `drawn`: not read yet. `suspected`: it differed; the sync that follows may still bring the change. `confirmed`: it differs,
+ * and is not corrected yet. The others are final.
+ */
+export type AuditRowState = 'drawn' | 'suspected' | 'confirmed' | 'equal' | 'differing' | 'gone' | 'unreadable'
+
+/** The states that an audit works on, in this order. */
+export type OpenRowState = Extract<AuditRowState, 'drawn' | 'suspected' | 'confirmed'>
+
+export type AuditRow = { readonly id: string; readonly differences: readonly SeenDifference[] }
+
+export type AuditRowResult = AuditRow & { readonly state: AuditRowState }
+
+/**
+ * Differences that were there before a sync and are there after it, while the mirror still stores the same row: the sync
+ * read the service later than the first comparison did, and did not bring what that one saw. All others are changes of the
+ * service that came after the last sync, or between the two comparisons.
+ */
+export function confirmedDifferences(before: readonly SeenDifference[], after: readonly SeenDifference[]) {
+  const earlier = new Set(before.map(identityOf))
+  return after.filter((difference) => earlier.has(identityOf(difference)))
+}
+
+function identityOf({ stream, key, storedHash }: SeenDifference): string {
+  return JSON.stringify([stream, key, storedHash])
 }

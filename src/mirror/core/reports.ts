@@ -2,7 +2,7 @@
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
-import type { AuditEstimate, AuditResult } from './audit.ts'
+import type { AuditEstimate, AuditResult, Difference } from './audit.ts'
 
 export type SyncMode = 'incremental' | 'reconcile' | 'full'
 
@@ -76,15 +76,6 @@ export type VerifyReport = {
   readonly requests: number
   /** There are more differences than `differences` lists. */
   readonly truncated: boolean
-}
-
-export type Difference = {
-  readonly stream: StreamName
-  /** The parts of the row's key, joined by slashes. */
-  readonly key: string
-  readonly kind: 'missing here' | 'gone there' | 'different'
-  /** The top-level fields that differ; empty if the whole row is missing. */
-  readonly fields: readonly string[]
 }
 
 /** Not complete: it was stopped, and the next one and each sync continue. */

@@ -6,18 +6,18 @@ import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock, batchesOf } from '../../warehouse/dialect.ts'
 import { encodeJson } from '../../warehouse/escape.ts'
-import { newId } from '../../warehouse/new-id.ts'
-import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
-import type { AuditedStream, AuditResult } from '../core/audit.ts'
+import { newId, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import type {
+  AuditedStream,
+  AuditResult,
   AuditRow,
   AuditRowResult,
   AuditRowState,
+  Difference,
   OpenAudit,
   OpenRowState,
   SeenDifference,
-} from '../core/audit-store.ts'
-import type { Difference } from '../core/reports.ts'
+} from '../core/audit.ts'
 
 export type AuditStore = ReturnType<typeof createAuditStore>
 

@@ -6,8 +6,8 @@ import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type EpochMs, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList } from '../../warehouse/dialect.ts'
-import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { newId } from '../../warehouse/project-db.ts'
 import { massDeletionGapKey } from '../core/mirror.ts'
 
 /** Gaps with the same key are the same gap. */

@@ -11,15 +11,18 @@ import type { StreamName } from '../../../schema/stream-specs.ts'
 import { ApiError, isBudgetUnavailable, isRefused, unreadableRowReason } from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
 import { formatCount } from '../../values/format.ts'
-import { type AuditedStream, type AuditResult, createSample, type Random } from '../core/audit.ts'
 import {
+  type AuditedStream,
+  type AuditResult,
   type AuditRow,
   type AuditRowResult,
   type AuditRowState,
   confirmedDifferences,
+  createSample,
   type OpenAudit,
   type OpenRowState,
-} from '../core/audit-store.ts'
+  type Random,
+} from '../core/audit.ts'
 import { isMassDeletion } from '../core/mirror.ts'
 import { listStreams } from '../core/streams.ts'
 import type { AuditStore } from '../sql/audits.ts'

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { ApiGet } from '../../service/core/api-request.ts'
 import { asJsonObject, parseJson } from '../../values/json.ts'
-import type { Difference, SyncProgress } from '../core/reports.ts'
+import type { Difference } from '../core/audit.ts'
+import type { SyncProgress } from '../core/reports.ts'
 
 export type Comparison = ReturnType<typeof createComparison>
 

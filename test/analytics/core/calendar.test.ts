@@ -2,8 +2,12 @@
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { describe, expect, test } from 'vitest'
-import { type CalendarSettings, createCalendar } from '../../../src/analytics/core/calendar.ts'
-import { calendarRange, calendarRows } from '../../../src/analytics/core/calendar-rows.ts'
+import {
+  type CalendarSettings,
+  calendarRange,
+  calendarRows,
+  createCalendar,
+} from '../../../src/analytics/core/calendar.ts'
 import type { WeeklyHours } from '../../../src/config/analytics-settings.ts'
 import type { Weekday } from '../../../src/values/time.ts'
 

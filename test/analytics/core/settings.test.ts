@@ -1,6 +1,6 @@
 /** What settings mean for the facts: roles of senders, targets, and when facts have to be derived anew. */
 import { describe, expect, test } from 'vitest'
-import { slaRows } from '../../../src/analytics/core/calendar-rows.ts'
+import { slaRows } from '../../../src/analytics/core/calendar.ts'
 import { createRoleOfSender, senderTypeRows } from '../../../src/analytics/core/sender-roles.ts'
 import { fingerprintsOf } from '../../../src/analytics/sql/facts-state.ts'
 import type { AnalyticsSettings, Target } from '../../../src/config/analytics-settings.ts'

@@ -6,6 +6,7 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { readMessages } from '../../analytics/sql/facts-fixtures.ts'
 import { call, commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import { fillHostile, screens } from '../hostile-mirror.ts'
 import { person, startConsole, useConsole } from './console-server.ts'
 
 const agents = ['=HYPERLINK("http://x","y")', 'Zoë; "Q"', 'Ann']
@@ -122,6 +123,21 @@ test('who may not read messages sees no name of a visitor, neither in the list n
   const pages = [`conversations?of=ai&${january}`, `report?${january}`, `report?${january}&format=html`]
   for (const path of pages) expect((await get(path, 'hugo', hidden)).text).not.toMatch(/Secret|secret@/)
   expect((await get(pages[0] ?? '', 'vera', hidden)).text).toContain('Secret Name')
+})
+
+test('… and on no screen what customers said, or who they are', async () => {
+  const words = 'personal words'
+  const access = { people: () => [person('hugo', 'approver', true), person('ann', 'approver')], httpToken: null }
+  const hidden = await startConsole((...of) => fillHostile(...of, words), { access })
+  const showing = async (name: string) => {
+    const headers = { cookie: await hidden.signIn(name) }
+    const texts = await Promise.all(
+      screens.map(async (path) => [path, (await hidden.ask(path, { headers })).text] as const),
+    )
+    return texts.flatMap(([path, text]) => (text.includes(words) ? [path] : []))
+  }
+  expect((await showing('ann')).length).toBeGreaterThan(5)
+  expect(await showing('hugo')).toEqual([])
 })
 
 test('what no table has is not found, and what no calendar has is the usual period', async () => {

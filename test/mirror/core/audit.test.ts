@@ -2,11 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import {
   type AuditResult,
+  confirmedDifferences,
   createSample,
   describeEvidence,
   estimateDifferences,
+  type SeenDifference,
 } from '../../../src/mirror/core/audit.ts'
-import { confirmedDifferences, type SeenDifference } from '../../../src/mirror/core/audit-store.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
 const now = Date.parse('2026-06-30T12:00:00Z')
