@@ -82,33 +82,37 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
 }
 
 /**
- * Up to so many conversations are listed again in every sync if the order of the list does not show new messages, and a
- * page of them while it may not.
+ * Up to so many rows are listed again in every sync if the order of the list does not show their changes, and a page of them
+ * while it may not.
  */
 const maxRelisted = { ifHidden: 2000, ifUnknown: documentedPageSizes.most }
 
-const hiddenMessagesReason =
-  'the service lists conversations by creation time, so new messages in older ones are found by a reconcile only'
+const hiddenChanges = {
+  conversations: 'so new messages in older ones are found by a reconcile only',
+  visitors: 'so changes and activity of older ones are found by a reconcile only',
+}
 
 /**
- * A list that is ordered by creation does not show a new message in an older conversation. A short one is then read whole;
- * a longer one is a gap until the next reconcile.
+ * A list that is ordered by creation does not show a new message in an older conversation, or that an older visitor is back.
+ * A short one is then read whole; a longer one is a gap until the next reconcile.
  */
-async function isRelistedWhole(run: SyncRun, stream: ListStream, list: ListEndpoint): Promise<boolean> {
-  if (stream.name !== 'conversations') return false
-  const { order } = decodeProfile(list, run.behaviours)
-  if (!order?.fields.includes('createdAt')) return false
-  const isHidden = order.fields.length === 1
-  const { living } = await run.mirror.countUnseenRows('conversations', '', 'all')
+async function isRelistedWhole(run: SyncRun, { name }: ListStream, list: ListEndpoint): Promise<boolean> {
+  if (name === 'calls') return false
+  const fields = decodeProfile(list, run.behaviours).order?.fields ?? []
+  if (!fields.some(isOfCreation)) return false
+  const isHidden = fields.every(isOfCreation)
+  const { living } = await run.mirror.countUnseenRows(name, '', 'all')
   if (living <= (isHidden ? maxRelisted.ifHidden : maxRelisted.ifUnknown)) return true
   if (!isHidden) return false
-  const gap = { stream: stream.name, from: null, to: null, reason: hiddenMessagesReason }
-  await commitWithoutRows(run, stream.name, { gaps: [gap] })
-  run.notices.add(
-    'The service lists conversations by creation time: an incremental sync finds a new message in an older conversation ' +
-      'only while the conversation is open; `deskmirror sync --mode reconcile` finds the others.',
-  )
+  const reason = `the service lists ${name} by creation time, ${hiddenChanges[name]}`
+  await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason }] })
+  run.notices.add(`In an incremental sync, ${reason} (\`deskmirror sync --mode reconcile\`).`)
   return false
+}
+
+/** The names of a visitor's fields are not documented. */
+function isOfCreation(field: string): boolean {
+  return /(^|\.)(created|first)/i.test(field)
 }
 
 /**

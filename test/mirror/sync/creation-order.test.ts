@@ -20,3 +20,18 @@ test('a message in a handled conversation that stays handled is found by the nex
     expect(await findDifferences(warehouse, sandbox)).toEqual([])
   })
 })
+
+test('a visitor who comes back, in a list of visitors that is ordered by creation, is found by the next incremental sync', async () => {
+  const visits = { ...size, conversations: 5, visitors: 60, activityPerVisitor: 2 }
+  await withSandbox({ seed: 3, size: visits, switches: { 'visitors.since': 'createdAt' } }, async (context) => {
+    const { sandbox, warehouse, sync } = context
+    await sync()
+    sandbox.advance(3_600_000)
+    for (const { id } of [...sandbox.truth('visitors')].slice(0, 3)) {
+      sandbox.mutate.addActivity(id!)
+      sandbox.mutate.renameVisitor(id!, 'Grace', null)
+    }
+    for (let run = 0; run < 2; run++) expect((await sync()).outcome).toBe('complete')
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+  })
+})
