@@ -13,6 +13,7 @@ const earlierReasons = {
   timestampCollision: gapReasons.timestampCollision,
   timeless: gapReasons.timeless,
   bounded: gapReasons.bounded,
+  otherBound: gapReasons.otherBound,
 }
 
 /** Gaps with these reasons: without times, of a span, and of one parent with two reasons. */

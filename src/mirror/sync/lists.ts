@@ -134,7 +134,8 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   await run.mirror.resolveGaps(stream.name, since)
   // A list that may leave out anything says nothing about the rows that it did not show.
   const isAnyMissing = (await run.mirror.listOpenGaps(stream.name)).some(
-    ({ from, to, reason }) => from === null && to === null && reason === gapReasons.unordered,
+    ({ from, to, reason }) =>
+      from === null && to === null && (reason === gapReasons.unordered || reason === gapReasons.otherBound),
   )
   if (!isAnyMissing) await resolveUnseenRows(run, stream, seenRowsKey)
   await forgetWholeRead(run, seenRowsKey)

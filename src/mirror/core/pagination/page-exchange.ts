@@ -84,7 +84,8 @@ export function toScanPage(list: ListEndpoint, { data, cursorLimit }: ApiRespons
 }
 
 export function hasMoreIn(data: Json | undefined): boolean {
-  return asJsonObject(data)?.hasMore === true
+  const hasMore = asJsonObject(data)?.hasMore
+  return hasMore === true || hasMore === 'true'
 }
 
 function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids' | 'times'> {

@@ -7,6 +7,7 @@
  * not proven stays pending, and is committed as such, so a reading may end after any response.
  */
 
+import { addOlder, testBounds } from './bound-test.ts'
 import { boundsOf, movesFor, type TimeRange } from './list-cursor.ts'
 import { findEnd, hidesTimelessRows, joinsEdge, type PageWay, testHasMore } from './list-end.ts'
 import {
@@ -47,7 +48,7 @@ import {
   settleUnproven,
   takeProgress,
 } from './reading-state.ts'
-import type { ScanDirection } from './sort-order.ts'
+import type { OrderObservation, ScanDirection } from './sort-order.ts'
 
 /** Returns what is to be committed with the rows of the last response. */
 export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {
@@ -74,7 +75,7 @@ function nextRange(reading: Reading): TimeRange | undefined {
 
 /** Requests a page of the first pending range, and leaves what it does not prove. */
 function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
-  const { range, move, bounds } = query
+  const { move, bounds } = query
   const reply = yield* request(reading, bounds)
   if (reply.kind === 'refused') return applyRefusal(reading, move, reply.parameter)
   const { page } = reply
@@ -85,6 +86,15 @@ function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
   const { fit } = observe(reading, page, bounds)
   if (move === 'unbounded' && isFirstOrder && reading.profile.order !== null) awaitProof(reading, page)
   if (isShortPage(reading, page)) yield* testHasMore(reading, page, move)
+  const older = yield* testBounds(reading, query, page)
+  // If only a bound shows any rows, nothing is taken.
+  if (older?.hi !== null) yield* takePage(reading, query, page, fit)
+  if (older !== null) addOlder(reading, older)
+}
+
+/** Takes from the range what the page proves. */
+function* takePage(reading: Reading, query: RangeQuery, page: ScanPage, fit: OrderObservation['fit']): Requests<void> {
+  const { range, move } = query
   if (!isCut(reading, page)) {
     if (move === 'unbounded') reading.unproven = null
     return finishRange(reading, range, page)

@@ -44,6 +44,7 @@ export const gapReasons = {
   emptyWithMore: 'the service reports more rows, but the page is empty',
   timeless: 'rows without a time are listed, and no request parameter reaches those that a page does not show',
   bounded: 'there are rows without a time, and the service lists rows only between two times',
+  otherBound: 'the bounds compare another time than the one that sorts the rows, so rows may be missing',
   discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
 } as const
 
@@ -85,6 +86,8 @@ export type Reading = {
   misleading: ScanPage | null
   /** It was asked whether the service sets `hasMore` always. */
   isHasMoreTested: boolean
+  /** The bounds have not been tested yet. The order is not stored before, so that a reading that is interrupted tests them. */
+  isUntested: boolean
   /** Whether `hasMore` of an empty page is reliable; null = not known yet. */
   readonly isHasMoreReliableIfEmpty: boolean | null
 }
@@ -120,6 +123,7 @@ export function createReading({
     misleading: null,
     newestSeen: ranges.find(({ hi }) => hi === null)?.lo ?? 0,
     isHasMoreTested: false,
+    isUntested: profile.order === null,
     isHasMoreReliableIfEmpty,
   }
 }
@@ -128,7 +132,8 @@ export function createReading({
 export function takeProgress(reading: Reading): Progress {
   const { nextRunAt, frozenLimit, missedRanges, unproven } = reading
   const pending = unproven === null ? reading.pending : [...reading.pending, ...unproven.taken]
-  const profile = unproven === null ? reading.profile : { ...reading.profile, order: null }
+  const isKnown = unproven === null && !reading.isUntested
+  const profile = isKnown ? reading.profile : { ...reading.profile, order: null }
   const limited = pending.map((range) =>
     range.hi === null && frozenLimit !== null && range.lo > frozenLimit ? { lo: frozenLimit, hi: null } : range,
   )

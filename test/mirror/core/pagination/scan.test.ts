@@ -194,10 +194,10 @@ describe('every combination of behaviours that a service may have', () => {
   })
 })
 
-test('1 000 rows, 37 seconds apart, cost 6 pages and one request to check the start; no new rows cost 1', async () => {
+test('1 000 rows, 37 seconds apart, cost 6 pages, one request to check the start and two to check the bounds; no new rows cost 1', async () => {
   const truth = spaced(1000)
   const first = await scanList(truth, plainBehaviour, sinceList)
-  expect(first).toMatchObject({ requests: 7, missed: [] })
+  expect(first).toMatchObject({ requests: 9, missed: [] })
   expect(await scanList(truth, plainBehaviour, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
 })
 
@@ -253,6 +253,29 @@ test('pages ordered by a time that no row shows are a gap if they do not overlap
   expect(discontiguous.missed).toMatchObject([{ reason }])
 })
 
+test('bounds that compare another time than the one that sorts the list are a gap', async () => {
+  const byEnd = { ...plainBehaviour, boundsCompareOther: true }
+  // Calls, one a minute, of which every third took an hour: sorted by their ends, selected by their beginnings.
+  const calls = items(1000, (i) => i * 60).map((item, i) => ({ ...item, other: item.at - (i % 3 === 0 ? 3600 : 0) }))
+  for (const list of [sinceList, callList]) {
+    const outcome = await scanList(calls, byEnd, list)
+    expect(outcome.ids.size).toBeLessThan(1000)
+    expect(outcome.missed).toEqual([{ range: { lo: 0, hi: null }, reason: gapReasons.otherBound }])
+  }
+})
+
+test('a service that shows only recent rows where no bound asks for others is read to its oldest row', async () => {
+  const rows = spaced(700)
+  for (const first of [0, 100, 600, 699, 700])
+    for (const from of ['oldest', 'newest'] as const)
+      for (const list of [sinceList, callList]) {
+        const recent = { ...plainBehaviour, from, since: rows[first]?.at ?? rows[699]!.at + 1 }
+        const outcome = await scanList(rows, recent, list)
+        expect(unexplained(rows, outcome)).toEqual([])
+        if (from === 'oldest' || list === callList) expect(outcome.missed).toEqual([])
+      }
+})
+
 test('a single row with `hasMore` always set is not a gap', async () => {
   const outcome = await scanList(spaced(1), { ...plainBehaviour, hasMore: 'always', from: 'newest' }, beforeList)
   expect(outcome.missed).toEqual([])
@@ -305,7 +328,7 @@ test('a gap that is known before the first request is committed, and its range i
 test('a service that always sets `hasMore` is recognized, and its `hasMore` is then not trusted', async () => {
   const behaviour = { ...plainBehaviour, hasMore: 'always' } as const
   const first = await scanList(spaced(30), behaviour, sinceList)
-  expect(first).toMatchObject({ requests: 3, missed: [], profile: { isHasMoreReliableIfShort: false } })
+  expect(first).toMatchObject({ requests: 4, missed: [], profile: { isHasMoreReliableIfShort: false } })
   expect(await scanList(spaced(30), behaviour, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
   const longer = await scanList(spaced(437), behaviour, sinceList, { profile: first.profile })
   expect([longer.ids.size, longer.missed]).toEqual([437, []])

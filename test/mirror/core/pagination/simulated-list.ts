@@ -27,6 +27,10 @@ export type ListBehaviour = {
    */
   readonly fraction: boolean
   readonly everything: boolean
+  /** Bounds compare the other time, which does not sort the list. */
+  readonly boundsCompareOther?: boolean
+  /** Without a lower bound, only rows since then are shown. */
+  readonly since?: number
 }
 
 export const plainBehaviour: ListBehaviour = {
@@ -84,10 +88,12 @@ function servePage(items: readonly Item[], behaviour: ListBehaviour, endpoint: L
   if (query.limit !== undefined && behaviour.limit === 'refused') throw parameterRefused('limit')
   const least = behaviour.lower === 'exclusive' ? 0.1 : 0
   const time = ({ at, id }: Item) => at + (behaviour.fraction ? least + (Number(id.slice(-6)) % 4) / 5 : 0)
+  const compared = (item: Item) => (behaviour.boundsCompareOther ? item.other : time(item))
   const matching = items.filter(
     (item) =>
-      (lower === null || (behaviour.lower === 'exclusive' ? time(item) > lower : time(item) >= lower)) &&
-      (upper === null || (behaviour.upper === 'exclusive' ? time(item) < upper : time(item) <= upper)) &&
+      (lower !== null || time(item) >= (behaviour.since ?? 0)) &&
+      (lower === null || (behaviour.lower === 'exclusive' ? compared(item) > lower : compared(item) >= lower)) &&
+      (upper === null || (behaviour.upper === 'exclusive' ? compared(item) < upper : compared(item) <= upper)) &&
       (query.part === undefined || item.part === query.part),
   )
   matching.sort((a, b) => time(a) - time(b) || a.id.localeCompare(b.id))
