@@ -7,7 +7,6 @@ import type { ScanPage } from './page-exchange.ts'
 import { type Bound, type ListEndpoint, type PagingProfile, pageSizesOf } from './paging-profile.ts'
 import {
   completeTo,
-  dropUnmovedFields,
   type RowTimes,
   type ScanDirection,
   type SortOrder,
@@ -110,29 +109,20 @@ export function findFutureDated(order: SortOrder | null, { ids, times, cursorLim
 type Times = readonly RowTimes[]
 
 /**
- * The rest of the range behind a page that was read in this direction, and the order by which it is safe; null if the edge
- * of the page did not advance. `rest` null: nothing is left. `isAtEdge`: the page was requested from the edge of the range,
- * so a time that stays behind it does not order the list; a page from elsewhere says nothing about that.
+ * The rest of the range behind a page that was read in this direction; null if the edge of the page did not advance. `rest`
+ * null: nothing is left. A candidate that stays behind while another one advances may order the list all the same, if more
+ * rows share its second than a page holds.
  */
-export function restAfterPage(
-  way: ScanDirection,
-  range: TimeRange,
-  assumed: SortOrder,
-  times: Times,
-  { isAtEdge }: { readonly isAtEdge: boolean },
-) {
+export function restAfterPage(way: ScanDirection, range: TimeRange, order: SortOrder, times: Times) {
   const isForward = way === 'forward'
-  const hasMoved = (at: EpochSeconds) =>
-    isForward
-      ? at > range.lo || (at === range.lo && !range.seenLo)
-      : range.hi === null || at < range.hi || (at === range.hi && !range.seenHi)
-  const safestEdge = completeTo(way, assumed, times)
-  const isMoved = safestEdge !== undefined && hasMoved(safestEdge)
-  const order = isMoved || !isAtEdge ? assumed : dropUnmovedFields(assumed, times, hasMoved)
   const edge = completeTo(way, order, times)
-  if (edge === undefined || !hasMoved(edge)) return null
+  if (edge === undefined) return null
+  const hasMoved = isForward
+    ? edge > range.lo || (edge === range.lo && !range.seenLo)
+    : range.hi === null || edge < range.hi || (edge === range.hi && !range.seenHi)
+  if (!hasMoved) return null
   const rest: TimeRange = isForward ? { ...range, lo: edge, seenLo: true } : { ...range, hi: edge, seenHi: true }
-  return { order, rest: rest.hi !== null && rest.hi < rest.lo ? null : rest }
+  return { rest: rest.hi !== null && rest.hi < rest.lo ? null : rest }
 }
 
 /** The second at the edge of the remaining range. */

@@ -51,19 +51,27 @@ function* readBeyond(reading: Reading, { range: full, way, bounds }: Edge, stuck
   const bound = boundOf(way)
   for (let range = full; ; ) {
     const second = edgeSecond(way, range)
-    yield* readSecond(reading, second, way, bounds)
     const rest = rangeBeyondEdge(way, range)
-    if (rest === null) return replaceRange(reading, [], null)
+    if (rest === null) {
+      yield* readSecond(reading, second, way, bounds)
+      return replaceRange(reading, [], null)
+    }
     const isExclusive = reading.profile.inclusiveBounds[bound] === false
     const next = { ...bounds, [bound]: isExclusive ? second : edgeSecond(way, rest) }
     const reply = yield* request(reading, next)
+    const before = reading.profile.order
+    if (reply.kind === 'page') observe(reading, reply.page, next)
+    // Rows of that second are shown beyond it: their time there does not order the list, and the others lead on.
+    const isRefuted =
+      before !== null && (reading.profile.order?.fields.length ?? before.fields.length) < before.fields.length
+    if (isRefuted && reply.kind === 'page' && leaveEdge(reading, rest, way, reply.page)) return
+    yield* readSecond(reading, second, way, bounds)
     if (reply.kind === 'refused') return giveUpRange(reading, rest, null)
     const { page } = reply
     replaceRange(reading, [rest], null)
     // The bound has no effect, so no request leads beyond this second.
     const isIgnored = page.times.some((row) => isOutside(row, next, reading.profile.order))
     if (isIgnored || (page.ids.length > 0 && !showsNewRows(page, stuck))) return giveUpRange(reading, rest, page)
-    observe(reading, page, next)
     if (!isCut(reading, page)) return finishRange(reading, rest, page)
     const order = orderOf(reading, page)
     const isBeyond = (at: EpochSeconds) => (way === 'forward' ? at > second : at < second)
@@ -77,7 +85,7 @@ function* readBeyond(reading: Reading, { range: full, way, bounds }: Edge, stuck
 /** True if the page leads on. */
 function leaveEdge(reading: Reading, range: TimeRange, way: ScanDirection, page: ScanPage): boolean {
   const order = orderOf(reading, page)
-  const left = order === null ? null : restAfterPage(way, range, order, page.times, { isAtEdge: true })
+  const left = order === null ? null : restAfterPage(way, range, order, page.times)
   if (left === null) return false
   replaceRange(reading, left.rest === null ? [] : [left.rest], page, way)
   return true

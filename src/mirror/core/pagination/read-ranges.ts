@@ -178,12 +178,10 @@ function leavePage(reading: Reading, { range, move }: RangeQuery, { page, way }:
   if (order === null) return false
   // Without a way, the rows of the page are all there are between its first and last, and both sides are left.
   const ways = way === null ? (['forward', 'backward'] as const) : [way]
-  const rests = ways.map((each) => restAfterPage(each, range, order, page.times, { isAtEdge: way === move }))
+  const rests = ways.map((each) => restAfterPage(each, range, order, page.times))
   const [first] = rests
   if (first == null || rests.includes(null)) return false
   const { profile } = reading
-  // At the end of a list no time advances, which says nothing about the order.
-  if (profile.order !== null && !isShortPage(reading, page)) reading.profile = { ...profile, order: first.order }
   if (way !== null && way === move && profile.support[boundOf(way)] === 'unknown') setSupport(reading, way, 'honoured')
   const left = rests.flatMap((it) => it?.rest ?? [])
   replaceRange(reading, left, page, way ?? 'forward')
@@ -198,7 +196,7 @@ function* readUnordered(reading: Reading, start: TimeRange, first: ScanPage): Re
   let [range, page] = [start, first]
   for (let isReported = false; ; ) {
     const order = conservativeOrder(page.times)
-    const rest = order && restAfterPage('forward', range, order, page.times, { isAtEdge: true })?.rest
+    const rest = order && restAfterPage('forward', range, order, page.times)?.rest
     const isUsable = movesFor(range, reading.profile).includes('forward')
     const bounds = rest ? boundsOf('forward', rest, reading.profile) : {}
     const reply = rest && isUsable ? yield* request(reading, bounds) : null

@@ -101,14 +101,6 @@ export function completeTo(way: ScanDirection, { fields }: SortOrder, rows: read
   return nearest(fields.map((field) => fieldExtreme(field, rows, farthest)).filter((edge) => edge !== undefined))
 }
 
-/** Drops the candidates that did not move although another one did: they do not order the list. Few rows do not show it. */
-export function dropUnmovedFields(order: SortOrder, rows: readonly RowTimes[], moved: (edge: EpochSeconds) => boolean) {
-  if (rows.length < minConclusiveRows) return order
-  const pick = order.direction === 'descending' ? minOf : maxOf
-  const moving = order.fields.filter((field) => moved(fieldExtreme(field, rows, pick) ?? Number.NaN))
-  return moving.length === 0 ? order : { ...order, fields: moving }
-}
-
 type ExtremeOf = typeof minOf
 
 /** In a page that is not quite in order, some of the most extreme times belong to stale copies, or to rows that moved. */

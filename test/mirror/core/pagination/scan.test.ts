@@ -276,6 +276,29 @@ test('a service that shows only recent rows where no bound asks for others is re
       }
 })
 
+/** A page and a half; 500 rows that share a second of the time that sorts the list; and others. Another time: `other`. */
+const imported = (other: (i: number) => number) =>
+  items(1000, (i) => (i < 300 ? i : i < 800 ? 400 : i + 1000)).map((row, i) => ({ ...row, other: row.at + other(i) }))
+
+test('a second with more rows than a page is a gap although another time of its rows advances', async () => {
+  for (const list of [listEndpoint({ lower: 'since' }), callList])
+    for (const from of ['oldest', 'newest'] as const)
+      for (const other of [(i: number) => 50_000 + i, (i: number) => (i < 300 ? 50_000 : 60_000)]) {
+        const outcome = await scanList(imported(other), { ...plainBehaviour, from }, list)
+        expect(unexplained(imported(other), outcome)).toEqual([])
+        if (from === 'oldest')
+          expect(outcome.missed.map(({ range }) => range)).toEqual([{ lo: 1_700_000_400, hi: 1_700_000_400 }])
+      }
+})
+
+test('a time that all rows share holds up no reading', async () => {
+  for (const list of [listEndpoint({ lower: 'since' }), callList])
+    for (const other of [0, 1_700_000_000, 1_600_000_000]) {
+      const rows = spaced(1000).map((row) => ({ ...row, other }))
+      expect(await scanList(rows, plainBehaviour, list)).toMatchObject({ ids: { size: 1000 }, missed: [] })
+    }
+})
+
 test('a single row with `hasMore` always set is not a gap', async () => {
   const outcome = await scanList(spaced(1), { ...plainBehaviour, hasMore: 'always', from: 'newest' }, beforeList)
   expect(outcome.missed).toEqual([])
