@@ -2,7 +2,15 @@
 
 import type { EpochSeconds } from '../../../values/time.ts'
 import type { TimeRange } from './list-cursor.ts'
-import { edgeSecond, isCut, isOutside, rangeBeyondEdge, restAfterPage, showsNewRows } from './page-evidence.ts'
+import {
+  edgeSecond,
+  isCut,
+  isOutside,
+  middleSecond,
+  rangeBeyondEdge,
+  restAfterPage,
+  showsNewRows,
+} from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { boundOf, pageSizesOf } from './paging-profile.ts'
 import {
@@ -27,6 +35,7 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
   const { range, way, bounds } = edge
   const bound = boundOf(way)
   const second = edgeSecond(way, range)
+  if (yield* leaveByOtherTime(reading, edge, stuck)) return
   const exact = { ...bounds, [bound]: second }
   if (reading.profile.inclusiveBounds[bound] !== false && bounds[bound] !== second) {
     const reply = yield* request(reading, exact)
@@ -46,32 +55,49 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
   yield* readBeyond(reading, edge, stuck)
 }
 
+/**
+ * Another time may order the rows that share this second. A bound amid those times then shows the later rows and not the
+ * earlier ones, which no bound does that compares the shared second.
+ */
+function* leaveByOtherTime(reading: Reading, { range, way, bounds }: Edge, stuck: ScanPage): Requests<boolean> {
+  const order = orderOf(reading, stuck)
+  const middle = order && middleSecond(way === 'forward' ? 'backward' : 'forward', order, stuck.times)
+  if (order === null || order.fields.length < 2 || middle == null) return false
+  const isPast = (at: EpochSeconds) => (way === 'forward' ? at > middle : at < middle)
+  const [before, past] = [new Set<string>(), new Set<string>()]
+  for (const [i, id] of stuck.ids.entries()) {
+    const times = sortTimesOf(stuck.times[i] ?? new Map(), order)
+    if (times.some(isPast)) past.add(id)
+    else if (!times.includes(middle)) before.add(id)
+  }
+  if (before.size === 0 || past.size === 0) return false
+  const amid = { ...bounds, [boundOf(way)]: middle }
+  const reply = yield* request(reading, amid)
+  if (reply.kind === 'refused') return false
+  const { ids } = reply.page
+  if (!ids.some((id) => past.has(id)) || ids.some((id) => before.has(id))) return false
+  observe(reading, reply.page, amid)
+  return leaveEdge(reading, range, way, stuck)
+}
+
 /** The second is full: what follows it is requested without overlap. */
 function* readBeyond(reading: Reading, { range: full, way, bounds }: Edge, stuck: ScanPage): Requests<void> {
   const bound = boundOf(way)
   for (let range = full; ; ) {
     const second = edgeSecond(way, range)
+    yield* readSecond(reading, second, way, bounds)
     const rest = rangeBeyondEdge(way, range)
-    if (rest === null) {
-      yield* readSecond(reading, second, way, bounds)
-      return replaceRange(reading, [], null)
-    }
+    if (rest === null) return replaceRange(reading, [], null)
     const isExclusive = reading.profile.inclusiveBounds[bound] === false
     const next = { ...bounds, [bound]: isExclusive ? second : edgeSecond(way, rest) }
     const reply = yield* request(reading, next)
-    const before = reading.profile.order
-    if (reply.kind === 'page') observe(reading, reply.page, next)
-    // Rows of that second are shown beyond it: their time there does not order the list, and the others lead on.
-    const isRefuted =
-      before !== null && (reading.profile.order?.fields.length ?? before.fields.length) < before.fields.length
-    if (isRefuted && reply.kind === 'page' && leaveEdge(reading, rest, way, reply.page)) return
-    yield* readSecond(reading, second, way, bounds)
     if (reply.kind === 'refused') return giveUpRange(reading, rest, null)
     const { page } = reply
     replaceRange(reading, [rest], null)
     // The bound has no effect, so no request leads beyond this second.
     const isIgnored = page.times.some((row) => isOutside(row, next, reading.profile.order))
     if (isIgnored || (page.ids.length > 0 && !showsNewRows(page, stuck))) return giveUpRange(reading, rest, page)
+    observe(reading, page, next)
     if (!isCut(reading, page)) return finishRange(reading, rest, page)
     const order = orderOf(reading, page)
     const isBeyond = (at: EpochSeconds) => (way === 'forward' ? at > second : at < second)
