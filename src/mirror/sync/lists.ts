@@ -87,11 +87,6 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
  */
 const maxRelisted = { ifHidden: 2000, ifUnknown: documentedPageSizes.most }
 
-const hiddenChanges = {
-  conversations: 'so new messages in older ones are found by a reconcile only',
-  visitors: 'so changes and activity of older ones are found by a reconcile only',
-}
-
 /**
  * A list that is ordered by creation does not show a new message in an older conversation, or that an older visitor is back.
  * A short one is then read whole; a longer one is a gap until the next reconcile.
@@ -104,7 +99,8 @@ async function isRelistedWhole(run: SyncRun, { name }: ListStream, list: ListEnd
   const { living } = await run.mirror.countUnseenRows(name, '', 'all')
   if (living <= (isHidden ? maxRelisted.ifHidden : maxRelisted.ifUnknown)) return true
   if (!isHidden) return false
-  const reason = `the service lists ${name} by creation time, ${hiddenChanges[name]}`
+  const hidden = name === 'conversations' ? 'new messages in' : 'changes and activity of'
+  const reason = `the service lists ${name} by creation time, so ${hidden} older ones are found by a reconcile only`
   await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason }] })
   run.notices.add(`In an incremental sync, ${reason} (\`deskmirror sync --mode reconcile\`).`)
   return false
