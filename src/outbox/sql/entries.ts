@@ -159,7 +159,7 @@ export function filterSql(
   ])
 }
 
-const rowsPerRead = 2000
+const rowsPerRead = 10_000
 
 /** The first `limit` rows, and a digest of all rows of the filter. Within a snapshot they are of the same moment. */
 export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number) {
