@@ -217,3 +217,17 @@ for (const who of ['a colleague', 'the visitor'] as const) {
     expect(performedWrites(o.sandbox)).toEqual([])
   })
 }
+
+test('a reply without a response is uncertain if the service silently lists only the first messages', async () => {
+  const o = await createOutboxFixture({
+    size: { conversations: 3, messagesPerConversation: [5, 6], days: 2 },
+    switches: { 'messages.paging': 'before', 'messages.order': 'oldest', hasMore: 'always', 'pages.size': 3 },
+  })
+  const faults = ['error-500-after', 'error-500-after', 'reset-before'] as const
+  for (const kind of faults) o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
+  const reply = { operation: 'message', content: 'Once.', sender_name: 'Ann' }
+  await o.queue(...o.conversations().map((id) => ({ ...reply, conversation_id: id })))
+  await o.push()
+  expect(await o.statuses()).toEqual(['uncertain', 'uncertain', 'uncertain'])
+  expect(performedWrites(o.sandbox)).toHaveLength(2)
+})

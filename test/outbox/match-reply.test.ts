@@ -10,11 +10,18 @@ import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 const payload = { content: 'It is on its way.', sender_name: 'Ann' }
 const message = (id: string, content = 'Hello?', senderName = 'Vi'): SnapshotMessage => {
-  return { id, at: 0, content, senderName, side: 'unknown' }
+  return { id, at: Number(id), content, senderName, side: 'unknown' }
 }
 const matching = (id: string) => message(id, payload.content, payload.sender_name)
 const matchedIds = new Set<string>()
-const known = { before: new Set(['1', '2']), isChanged: false, matchedIds, payload, isComplete: true }
+const known = {
+  before: new Set(['1', '2']),
+  isChanged: false,
+  matchedIds,
+  payload,
+  isComplete: true,
+  lastMessageAt: 2 as number | null,
+}
 
 test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
   ['the same messages', [message('1'), message('2')], {}, { kind: 'absent' }],
@@ -61,7 +68,14 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
     { before: null },
     { why: /message 2 is similar/ },
   ],
-  ['nothing, as before', [], { before: new Set<string>() }, { kind: 'absent' }],
+  ['nothing, as before', [], { before: new Set<string>(), lastMessageAt: null }, { kind: 'absent' }],
+  [
+    'no message as late as the last one',
+    [message('1'), message('2')],
+    { lastMessageAt: 3 },
+    { kind: 'unverifiable', why: /last message is of 1970-01-01T00:00:03Z/ },
+  ],
+  ['a message later than the last one', [message('1'), message('2')], { lastMessageAt: 1 }, { kind: 'absent' }],
 ])('the conversation shows %s', ([, shown, more, verification]) => {
   const expected = Object.entries(verification).map(([key, value]) => [
     key,

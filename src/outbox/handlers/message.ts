@@ -8,7 +8,7 @@ import { messages } from '../../mirror/core/streams.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
-import { parseTime } from '../../values/time.ts'
+import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import { findRepetition, matchesPayload } from '../core/review-guards.ts'
@@ -40,12 +40,15 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
     return { canSend: true, body, before }
   },
-  verify: async ({ deps, writeback }) => {
+  verify: async (task) => {
+    const { deps, writeback } = task
+    // Before the messages: one that arrives in between is then in the list.
+    const lastMessageAt = parseTime(asJsonObject((await readTarget(task)).data)?.lastMessageAt) ?? null
     const { messages: current, isComplete } = await readSnapshot(deps, writeback.target, { isProven: true })
     const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
     const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
-    const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete })
+    const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete, lastMessageAt })
     if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback, payload)))
       return verification
     const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
@@ -137,12 +140,14 @@ type ReplyContext = {
   readonly payload: WritebackPayload['message']
   /** Whether all current messages could be read. */
   readonly isComplete: boolean
+  /** The time of the last message according to the conversation; null if unknown. */
+  readonly lastMessageAt: EpochSeconds | null
 }
 
-/** `absent`, which allows a resend, only if the conversation shows exactly the same messages as before. */
+/** `absent`, which allows a resend, only if the list is exactly the same as before and reaches the last message. */
 export function matchReply(
   messages: readonly SnapshotMessage[],
-  { before, isChanged, matchedIds, payload, isComplete }: ReplyContext,
+  { before, isChanged, matchedIds, payload, isComplete, lastMessageAt }: ReplyContext,
 ): Verification {
   const unverifiable = (why: string): Verification => ({ kind: 'unverifiable', why })
   if (before === null) {
@@ -161,8 +166,11 @@ export function matchReply(
   if (!isComplete) return unverifiable('the service does not show all messages of the conversation')
   const currentIds = new Set(messages.map(({ id }) => id))
   const missingId = [...before].find((id) => !currentIds.has(id))
-  if (missingId === undefined) return { kind: 'absent' }
-  return unverifiable(`the conversation no longer shows message ${missingId}, so other messages may be hidden too`)
+  if (missingId !== undefined)
+    return unverifiable(`the conversation no longer shows message ${missingId}, so other messages may be hidden too`)
+  if (lastMessageAt !== null && !messages.some(({ at }) => at !== null && at >= lastMessageAt))
+    return unverifiable(`the last message is of ${rfc3339(lastMessageAt)}, and the service does not list it`)
+  return { kind: 'absent' }
 }
 
 /** Messages that were not there before and are not matched to another write-back. */
