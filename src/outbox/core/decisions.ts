@@ -114,7 +114,6 @@ const table = {
     to: 'succeeded',
     role: 'operator',
     taken: 'as shown',
-    isUsual: true,
     label: 'It arrived',
     title: 'Record as arrived',
     made: 'recorded as arrived',
