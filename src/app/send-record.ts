@@ -40,7 +40,7 @@ export function openSendRecord(
     const before = await sends.read()
     const { key } = before
     const unreadable = file?.findProblem() ?? null
-    if (unreadable !== null) return before.held?.why ?? hold(unreadable)
+    if (unreadable !== null) return before.held?.why === unreadable ? unreadable : hold(unreadable)
     const besides = (file !== null && isBeside ? await findMissing(file, before) : null) ?? (await findEarlier(before))
     // Read before the warehouse, which other processes count in first.
     const outside = Math.max(...(await Promise.all(places.map((place) => place.read(key)))))

@@ -1,5 +1,5 @@
 /** A warehouse that went back in time, as after a restored backup, sends nothing until a person has said how to go on. */
-import { chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -162,6 +162,12 @@ test('a damaged file beside the warehouse is not taken for an empty one', async 
   await queue({ operation: 'handled', conversation_id: conversation(0), handled: true })
   await expect(push()).rejects.toThrow(/sends, which knows what was sent, cannot be read .*: correct or move it first/)
   expect(readFileSync(path, 'utf8')).toBe('{"damaged')
+  rmSync(path)
+  mkdirSync(path)
+  await expect(push()).rejects.toThrow(/cannot be read \(EISDIR/)
+  expect(await warehouse.query("select held_why from sync_sends where project_id <> ''")).toEqual([
+    { held_why: expect.stringContaining('EISDIR') },
+  ])
   expect(await warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
 })
 
