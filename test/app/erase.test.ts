@@ -82,7 +82,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       )
       await push()
       await queue({ operation: 'visitor', visitor_id: visitor, name: 'Secret name' })
-      const texts = [visitor, ...own, ...words, String(person.email), 'secret note', 'secret reply', 'secret name']
+      await warehouse.query(`update writebacks set found_by = 'Secret address' where visitor_id = '${visitor}'`)
+      const secrets = ['note', 'reply', 'name', 'address'].map((what) => `secret ${what}`)
+      const texts = [visitor, ...own, ...words, String(person.email), ...secrets]
       expect(await findMentions(fixture, texts)).not.toEqual([])
       const { rows } = await erase(false)
       expect(rows).toMatchObject({ visitors: 1, conversations: own.length, writebacks: 3 })
