@@ -33,6 +33,7 @@ export async function measurePages(databaseUrl: string): Promise<void> {
       '/search?q=order',
       '/search?q=the+of',
       '/search?q=visitor-1@',
+      `/search?q=${conversation.slice(0, 8)}`,
       `/conversations/${conversation}`,
       `/visitors/${visitor}`,
     ],

@@ -203,7 +203,7 @@ export async function showSearch(request: ScreenRequest): Promise<Page | { reado
   if (found !== null && found.kind !== 'found') return { redirect: addressOf(frame, `${found.kind}s`, found.id) }
   // Whether a word is found says that it is there, so who may not read messages finds things by their ids only.
   const nobody = frame.viewer?.hidesMessages === true ? { people: [], conversations: [], next: null } : {}
-  const form = html`<div class="period"><form action="${addressOf(frame, 'search')}"><label>An id, a name, an e-mail address, or words of messages
+  const form = html`<div class="period"><form action="${addressOf(frame, 'search')}"><label>An id or its beginning, a name, an e-mail address, or words of messages
 <input type="search" name="q" value="${text}" autocomplete="off"></label><button type="submit">Search</button></form></div>`
   const off = html`<p class="faint">Words of messages are not searched here: the setting <code>search</code> is off. Ids, names and addresses are.</p>`
   const content = html`${form}${project.search ? nothing : off}${found === null ? nothing : results({ ...found, ...nobody }, text ?? '', frame)}`
@@ -212,7 +212,7 @@ export async function showSearch(request: ScreenRequest): Promise<Page | { reado
 
 type Found = Extract<Awaited<ReturnType<typeof search>>, { kind: 'found' }>
 
-function results({ people, conversations, next, missing }: Found, query: string, frame: ProjectFrame): Html {
+function results({ ids, people, conversations, next, missing }: Found, query: string, frame: ProjectFrame): Html {
   const persons = table(
     'Visitors',
     ['Name', 'E-mail'],
@@ -221,8 +221,13 @@ function results({ people, conversations, next, missing }: Found, query: string,
       foreignText(email),
     ]),
   )
+  const begun = table(
+    'Ids that begin so',
+    ['Id', 'Of'],
+    ids.map(({ folder, id }) => [linkTo(frame, folder, id, foreignText(id)), folder]),
+  )
   const note = html`<p class="faint">${pendingNote(missing)}</p>`
-  return html`${people.length === 0 ? nothing : section('Visitors', persons)}
+  return html`${ids.length === 0 ? nothing : section('Ids', begun)}${people.length === 0 ? nothing : section('Visitors', persons)}
 ${section('Conversations', html`${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}${conversations.length === 0 ? nothing : sheetLink({ q: query }, frame)}`)}
 ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`
 }

@@ -1,4 +1,4 @@
-/** Search: an id leads to its thing, else people by name and address, and conversations by their words. */
+/** Search: an id leads to its thing, else ids by their beginning, people by name and address, conversations by their words. */
 import { type RawBuilder, sql } from 'kysely'
 import type { SearchQuery } from '../../analytics/analytics.ts'
 import { hasWord, isFound, parseSearch } from '../../analytics/core/search-words.ts'
@@ -11,6 +11,11 @@ import type { ConversationRow } from './conversations.ts'
 const pageRows = 25
 const idsPerRead = 500
 const maxPeople = 10
+const maxIds = 10
+/** Of an id: a shorter one would be found in every word. */
+const minBeginning = 6
+/** By the folders of their pages. */
+const tablesOfIds = { conversations: 'conversations', visitors: 'visitors', batches: 'writeback_batches' }
 
 /** `before`: the `next` of the page before. An id is that of the only thing which is found. */
 export async function search(context: ProjectDb, asked: string, before: string | null) {
@@ -20,8 +25,8 @@ export async function search(context: ProjectDb, asked: string, before: string |
   const found = await findConversations(context, parseSearch(text), before)
   /** Conversations that the index does not have yet. */
   const { conversations: missing } = await countPendingConversations(context)
-  const people = before === null ? await findPeople(context, text) : []
-  return { kind: 'found' as const, people, ...found, missing }
+  const [ids, people] = before === null ? [await findIds(context, text), await findPeople(context, text)] : [[], []]
+  return { kind: 'found' as const, ids, people, ...found, missing }
 }
 
 /** The ids of all conversations that it finds, the newest first; those of a visitor whose id it is. */
@@ -56,6 +61,19 @@ async function findById({ db, project }: ProjectDb, id: string) {
     union all
     select 'visitor', id from visitors where project_id = ${project} and id in (${id}, ${id.toLowerCase()})`.execute(db)
   return rows[0] ?? null
+}
+
+/** What has an id that begins so: keys are in the order of their bytes, so that it is a range of an index. */
+async function findIds({ db, project }: ProjectDb, text: string) {
+  if (text.length < minBeginning) return []
+  const ranges = [...new Set([text, text.toLowerCase()])].flatMap((from) =>
+    Object.entries(tablesOfIds).map(
+      ([folder, table]) => sql`select * from (select ${sql.lit(folder)} as folder, id from ${sql.table(table)}
+        where project_id = ${project} and id >= ${from} and id < ${`${from}\u{10FFFF}`} order by id limit ${maxIds}) as ids`,
+    ),
+  )
+  const { rows } = await sql<{ folder: string; id: string }>`${sql.join(ranges, sql` union all `)}`.execute(db)
+  return rows
 }
 
 /** By the beginning of the address, with or without its `+tag`, of the name, or of its second part. */

@@ -35,6 +35,7 @@ const conversations = [
   talkedAt('answered', 60, { waiting_since: timeAt(50) }),
   ...[talkedAt('thread', 5), talkedAt('old', 5), talkedAt('new', 9), talkedAt('other', 7), talkedAt('edited', 5)],
   ...[talkedAt('long', 5), talkedAt('s1', 90), talkedAt('s2', 80)],
+  ...[talkedAt('3f2a9c10-a', 5), talkedAt('3f2a9c10-b', 5)],
   ...many.map((id) => talkedAt(id, 5)),
 ]
 const messages = [
@@ -62,6 +63,7 @@ const visitors = [
   visitor('v2', {}, { name: 'Ada Lovelace', email: 'ada@example.com' }),
   visitor('v3', {}, { name: '100%_sure', email: null }),
   visitor('v4', {}, { name: 'Eve', email: 'visitor.1+86@example.org' }),
+  visitor('3f2a9c11', {}, { name: 'Ines' }),
   visitor('v5', {}, { name: 'Mallory', email: 'visitor.12@example.org' }),
 ]
 
@@ -80,6 +82,8 @@ for (const db of databases) {
       await main.commit(commit('conversations', conversations))
       await main.commit(commit('messages', messages))
       await main.commit(commit('conversations', [talkedAt('thread', 5, { handled_at: timeAt(9) })]))
+      await warehouse.query(`insert into writeback_batches (project_id, id, created_at)
+        values ('main', '3f2a9c-replies', '${timeAt(1)}')`)
       await main.commit(commit('visitor_activity', [activity('v1', 'h', 0, { url: '/cart' })]))
       await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
     })
@@ -87,7 +91,7 @@ for (const db of databases) {
 
     const search = async (text: string, before: string | null = null) => {
       const found = await searchMirror(reads, text, before)
-      return found.kind === 'found' ? found : { ...found, conversations: [], people: [], next: null }
+      return found.kind === 'found' ? found : { ...found, conversations: [], ids: [], people: [], next: null }
     }
     const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
 
@@ -224,6 +228,19 @@ for (const db of databases) {
         expect(await people(text), text).toEqual(['v4'])
       expect((await people('visitor.1')).sort()).toEqual(['v4', 'v5'])
       expect([await people('100%_'), await people('%'), await people('0%')]).toEqual([['v3'], [], []])
+    })
+
+    test('the beginning of an id, of six characters or more, finds what has it, in any case', async () => {
+      const begun = async (text: string) => (await search(text)).ids.map(({ folder, id }) => `${folder}/${id}`)
+      const all = [
+        'conversations/3f2a9c10-a',
+        'conversations/3f2a9c10-b',
+        'visitors/3f2a9c11',
+        'batches/3f2a9c-replies',
+      ]
+      expect((await begun('3f2a9c')).sort()).toEqual(all.sort())
+      expect(await begun('3F2A9C10')).toEqual(['conversations/3f2a9c10-a', 'conversations/3f2a9c10-b'])
+      for (const text of ['3f2a9', '3f2a9d', '3f2a9%', '3f2a9c1_']) expect(await begun(text), text).toEqual([])
     })
 
     test('whatever is asked, it is not a query of another language', async () => {
