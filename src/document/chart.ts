@@ -3,7 +3,7 @@
  * texts have their size: a chart is as high and as readable on a phone as on a screen.
  */
 import { scaleLinear, scaleUtc } from 'd3-scale'
-import { line, stack } from 'd3-shape'
+import { line } from 'd3-shape'
 import { formatCount, formatSeconds } from '../values/format.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { EpochMs, Ms, Seconds } from '../values/time.ts'
@@ -20,7 +20,9 @@ type Series = Named & {
   readonly links?: readonly (string | null)[]
 }
 
-export type TimeChart = {
+type Span = { readonly from: EpochMs; readonly to: EpochMs; readonly style: string; readonly label?: string }
+
+type TimeChart = {
   /** Unique in the page. */
   readonly id: string
   readonly title: string
@@ -34,13 +36,8 @@ export type TimeChart = {
   readonly stepMs: Ms
   readonly series: readonly Series[]
   readonly limit?: { readonly value: number; readonly label: string } | null
-  /** Spans behind the values. */
-  readonly shades?: readonly {
-    readonly from: EpochMs
-    readonly to: EpochMs
-    readonly label: string
-    readonly style: string
-  }[]
+  /** Behind the values. */
+  readonly shades?: readonly Span[]
   /** What the shades are. */
   readonly legend?: readonly Named[]
   /** Single times below the values. */
@@ -56,8 +53,9 @@ export type TimeChart = {
   readonly unfinishedFrom?: EpochMs
 }
 
-/** Beside the plot, as the style sheets have it in their `padding`. */
-const heights = { time: 240, heatRow: 22, heatAround: 44 } as const
+const timeHeight = 240
+/** `around`: above and below the rows, as the style sheets have it in their `padding`. */
+const heatHeights = { row: 22, around: 44 } as const
 
 type Scales = ReturnType<typeof scalesOf>
 
@@ -65,8 +63,9 @@ export function timeChart(chart: TimeChart): Html {
   const { title, times, series } = chart
   const cellOf = ({ values, links }: Series, index: number) => {
     const value = values[index] ?? null
-    const text = value === null ? '–' : formatValue(chart, value)
-    return linked(text, value === 0 ? null : links?.[index])
+    const shown = value === null ? '–' : formatValue(chart, value)
+    const link = value === 0 ? null : (links?.[index] ?? null)
+    return link === null ? shown : html`<a href="${link}">${shown}</a>`
   }
   const numbers = table({
     caption: title,
@@ -76,10 +75,6 @@ export function timeChart(chart: TimeChart): Html {
   })
   const drawn = html`${drawTimeChart(chart)}${legend([...series, ...(chart.legend ?? [])])}`
   return figure(title, drawn, numbers)
-}
-
-function linked(content: string, link: string | null = null): Html | string {
-  return link === null ? content : html`<a href="${link}">${content}</a>`
 }
 
 /** Left out of the order of Tab: a chart may have hundreds, and a table beside it has the same ones. */
@@ -107,28 +102,21 @@ export function drawTimeChart(chart: TimeChart): Html {
   const { series, shades = [], marks = [], limit = null, unfinishedFrom, to, unit } = chart
   const scales = scalesOf(chart)
   const description = chart.description ?? series.map(({ name }) => name).join(', ')
-  const unfinished =
-    unfinishedFrom === undefined || unfinishedFrom >= to
-      ? nothing
-      : html`${spanOf({ from: unfinishedFrom, to, style: 'unfinished' }, scales)}<text class="end" x="100%" y="-12">so far</text>`
+  const { x, y } = scales
+  const isUnfinished = unfinishedFrom !== undefined && unfinishedFrom < to
   const content = html`${shades.map((shade) => spanOf({ ...shade, style: `shade ${shade.style}` }, scales))}${axes(chart, scales)}
-${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}${unfinished}
-${marks.map(({ at, label }) => html`<circle class="mark" cx="${percent(scales.x(at))}" cy="100%" r="2.5" transform="translate(0 5)"><title>${label}</title></circle>`)}
-${limit === null ? nothing : limitLine(limit, scales)}`
-  const hasLinks = series.some(({ links }) => links !== undefined)
-  const style = unit === null ? 'time durations' : 'time'
-  return svgOf({ ...chart, description, hasLinks }, style, heights.time, content)
+${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}
+${isUnfinished ? [spanOf({ from: unfinishedFrom, to, style: 'unfinished' }, scales), text('end', '100%', 0, 'so far', -12)] : nothing}
+${marks.map(({ at, label }) => html`<circle class="mark" cx="${percent(x(at))}" cy="100%" r="2.5" transform="translate(0 5)"><title>${label}</title></circle>`)}
+${limit === null ? nothing : [levelLine('limit', y(limit.value)), text('middle limit', '50%', y(limit.value), limit.label, -4)]}`
+  return svgOf({ ...chart, description }, unit === null ? 'time durations' : 'time', timeHeight, content)
 }
 
-type Texts = { readonly id: string; readonly title: string; readonly description: string; readonly hasLinks?: boolean }
+type Texts = { readonly id: string; readonly title: string; readonly description: string }
 
-function svgOf(
-  { id, title, description, hasLinks = false }: Texts,
-  style: string,
-  height: number,
-  content: Html,
-): Html {
-  return html`<svg class="chart ${style}" height="${height}" role="${hasLinks ? 'group' : 'img'}" aria-labelledby="${id}-title">
+function svgOf({ id, title, description }: Texts, style: string, height: number, content: Html): Html {
+  const role = content.html.includes('<a ') ? 'group' : 'img'
+  return html`<svg class="chart ${style}" height="${height}" role="${role}" aria-labelledby="${id}-title">
 <title id="${id}-title">${title}: ${description}</title>
 ${content}</svg>`
 }
@@ -139,17 +127,10 @@ function scalesOf({ from, to, series, kind, times, limit, unit }: TimeChart) {
     return kind === 'lines' ? Math.max(0, ...values) : values.reduce((sum, value) => sum + value, 0)
   })
   const most = unit === null ? mostShown(series) : Math.max(1, limit?.value ?? 0, ...totals)
-  const nice = scaleLinear([0, most], [100, 0]).nice(4)
-  const yTicks = unit === null ? roundDurations(most) : nice.ticks(4).filter(Number.isInteger)
-  const y = unit === null ? nice.domain([0, yTicks.at(-1) ?? most]) : nice
-  const x = scaleUtc([from, to], [0, 100])
-  y.clamp(true)
-  return {
-    x: (at: EpochMs) => Number(x(at)),
-    y: (value: number) => Number(y(value)),
-    yTicks,
-    top: y.domain()[1] ?? most,
-  }
+  const y = scaleLinear([0, most], [100, 0]).nice(4).clamp(true)
+  const yTicks = unit === null ? roundDurations(most) : y.ticks(4).filter(Number.isInteger)
+  if (unit === null) y.domain([0, yTicks.at(-1) ?? most])
+  return { x: scaleUtc([from, to], [0, 100]), y, yTicks, top: y.invert(0) }
 }
 
 /** Of durations. A few that are far longer than the others would flatten these: they go beyond the axis, and are marked. */
@@ -162,8 +143,7 @@ function mostShown(series: readonly Series[]): Seconds {
 
 const [minute, hour, day] = [60, 3600, 86_400]
 const durationSteps = [
-  ...[1, 2, 5, 10, 15, 30],
-  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * minute),
+  ...[1, minute].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((count) => count * unit)),
   ...[1, 2, 3, 6, 12].map((hours) => hours * hour),
 ]
 
@@ -173,42 +153,34 @@ function roundDurations(most: Seconds): Seconds[] {
   return Array.from({ length: Math.ceil(most / step) + 1 }, (_, n) => n * step)
 }
 
-function axes(chart: TimeChart, { x, y, yTicks, top }: Scales): Html[] {
-  const { from, to, stepMs, formatTime, series } = chart
+function axes(chart: TimeChart, { x, y, yTicks, top }: Scales): Html {
+  const { stepMs, formatTime, series } = chart
   const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
-  const beyond = html`<text class="middle" x="50%" y="-12">▲ up to ${formatValue(chart, most)}</text>`
-  const xTicks = chart.labels ?? scaleUtc([from, to], [0, 100]).ticks(6).map(Number)
+  const xTicks = chart.labels ?? x.ticks(6).map(Number)
   // A label stands below the middle of its bar, and one that would be cut off is left out.
   const labelAt = (at: EpochMs) => x(at + stepMs / 2)
-  return [
-    ...yTicks.map(
-      (value) =>
-        html`<line class="grid" x2="100%" y1="${percent(y(value))}" y2="${percent(y(value))}"></line><text class="end" x="-8" y="${percent(y(value))}" dy="4">${formatValue(chart, value)}</text>`,
-    ),
-    html`<text x="-40" y="-12">${chart.unit ?? 'duration'} by ${chart.timeUnit}</text>${chart.kind === 'lines' && most > top ? beyond : nothing}`,
-    html`<g class="ticks">${xTicks
-      .filter((at) => labelAt(at) <= 99)
-      .map(
-        (at) => html`<text class="middle" x="${percent(labelAt(at))}" y="100%" dy="22">${formatTime(at)}</text>`,
-      )}</g>`,
-  ]
+  const shownTicks = xTicks.filter((at) => labelAt(at) <= 99)
+  const isBeyond = chart.kind === 'lines' && most > top
+  return html`${yTicks.map((value) => html`${levelLine('grid', y(value))}${text('end', -8, y(value), formatValue(chart, value), 4)}`)}
+${text(null, -40, 0, `${chart.unit ?? 'duration'} by ${chart.timeUnit}`, -12)}
+${isBeyond ? text('middle', '50%', 0, `▲ up to ${formatValue(chart, most)}`, -12) : nothing}
+<g class="ticks">${shownTicks.map((at) => text('middle', percent(labelAt(at)), 100, formatTime(at), 22))}</g>`
 }
 
 function bars(chart: TimeChart, { x, y }: Scales): Html[] {
-  const { times, series, stepMs } = chart
-  const rows = times.map((_, index) => Object.fromEntries(series.map(({ name, values }) => [name, values[index] ?? 0])))
-  const layers = stack<Record<string, number>>().keys(series.map(({ name }) => name))(rows)
-  const slot = x(stepMs) - x(0)
-  return layers.flatMap((layer, n) =>
-    layer.flatMap(([low, high], index) => {
-      if (high <= low) return []
-      const { name, style, links } = series[n] ?? { name: '', style: '' }
-      const at = times[index] ?? 0
-      const label = `${timeText(chart, at)} · ${name} ${formatValue(chart, high - low)}`
-      const bar = html`<rect class="${style}" x="${percent(x(at) + 0.07 * slot)}" y="${percent(y(high))}" width="${percent(0.86 * slot)}" height="${percent(y(low) - y(high))}"><title>${label}</title></rect>`
-      return [linkedShape(bar, label, links?.[index])]
-    }),
-  )
+  const slot = x(chart.stepMs) - x(0)
+  return chart.times.flatMap((at, index) => {
+    let high = 0
+    return chart.series.map(({ name, style, values, links }) => {
+      const value = values[index] ?? 0
+      if (value <= 0) return nothing
+      const bottom = y(high)
+      high += value
+      const label = `${timeText(chart, at)} · ${name} ${formatValue(chart, value)}`
+      const bar = rect(style, [x(at) + 0.07 * slot, y(high), 0.86 * slot, bottom - y(high)], label)
+      return linkedShape(bar, label, links?.[index])
+    })
+  })
 }
 
 function lines(chart: TimeChart, { x, y, top }: Scales): Html[] {
@@ -216,8 +188,8 @@ function lines(chart: TimeChart, { x, y, top }: Scales): Html[] {
   const middle = (index: number) => x((times[index] ?? 0) + stepMs / 2)
   const draw = line<number | null>()
     .defined((value) => value !== null)
-    .x((_, index) => round(middle(index)))
-    .y((value) => round(y(value ?? 0)))
+    .x((_, index) => middle(index))
+    .y((value) => y(value ?? 0))
   const paths = series.map(
     ({ style, values }) => html`<path class="line ${style}" d="${draw([...values]) ?? ''}"></path>`,
   )
@@ -225,30 +197,37 @@ function lines(chart: TimeChart, { x, y, top }: Scales): Html[] {
     values.map((value, index) => {
       if (value === null) return nothing
       const label = `${timeText(chart, times[index] ?? 0)} · ${name} ${formatValue(chart, value)}`
-      return dot(style, percent(middle(index)), value > top ? null : percent(y(value)), label)
+      const x = percent(middle(index))
+      const title = html`<title>${label}</title>`
+      // Beyond the axis it points there.
+      if (value > top) return html`<svg x="${x}"><path class="dot ${style}" d="M-5 0h10l-5 -8z">${title}</path></svg>`
+      return html`<circle class="dot ${style}" cx="${x}" cy="${percent(y(value))}" r="2">${title}</circle>`
     }),
   )
   return [html`<svg viewBox="0 0 100 100" preserveAspectRatio="none">${paths}</svg>`, ...dots]
 }
 
-/** `y` null: the value is beyond the axis. */
-function dot(style: string, x: string, y: string | null, label: string): Html {
-  const title = html`<title>${label}</title>`
-  if (y === null) return html`<svg x="${x}"><path class="dot ${style}" d="M-5 0h10l-5 -8z">${title}</path></svg>`
-  return html`<circle class="dot ${style}" cx="${x}" cy="${y}" r="2">${title}</circle>`
-}
-
-type Span = { readonly from: EpochMs; readonly to: EpochMs; readonly style: string; readonly label?: string }
-
 function spanOf({ from, to, style, label }: Span, { x }: Scales): Html {
   const [left, right] = [Math.max(0, x(from)), Math.min(100, x(to))]
   if (right <= left) return nothing
-  const title = label === undefined ? nothing : html`<title>${label}</title>`
-  return html`<rect class="${style}" x="${percent(left)}" width="${percent(Math.max(0.3, right - left))}" height="100%">${title}</rect>`
+  return rect(style, [left, 0, Math.max(0.3, right - left), 100], label)
 }
 
-function limitLine({ value, label }: { readonly value: number; readonly label: string }, { y }: Scales): Html {
-  return html`<line class="limit" x2="100%" y1="${percent(y(value))}" y2="${percent(y(value))}"></line><text class="middle limit" x="50%" y="${percent(y(value))}" dy="-4">${label}</text>`
+function levelLine(style: string, y: number): Html {
+  return html`<line class="${style}" x2="100%" y1="${percent(y)}" y2="${percent(y)}"></line>`
+}
+
+/** `x`: in percent, or in pixels. `y`: in percent, and `dy` pixels below. */
+function text(style: string | null, x: string | number, y: number, content: string, dy: number): Html {
+  return html`<text ${attribute('class', style)} x="${x}" y="${percent(y)}" dy="${dy}">${content}</text>`
+}
+
+/** In percent of the plot. */
+type Box = readonly [x: number, y: number, width: number, height: number]
+
+function rect(style: string, [x, y, width, height]: Box, label = '', opacity: string | null = null): Html {
+  const title = label === '' ? nothing : html`<title>${label}</title>`
+  return html`<rect class="${style}" x="${percent(x)}" y="${percent(y)}" width="${percent(width)}" height="${percent(height)}" ${attribute('fill-opacity', opacity)}>${title}</rect>`
 }
 
 /** The names of the series with their colours; a colour alone says nothing to some readers. */
@@ -258,11 +237,7 @@ export function legend(series: readonly Named[]): Html {
 }
 
 function percent(value: number): string {
-  return `${round(value)}%`
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100
+  return `${Math.round(value * 100) / 100}%`
 }
 
 /** `values`: by row, then by column. */
@@ -286,25 +261,18 @@ function formatShort(value: number): string {
 export function drawHeatMap({ rows, columns, columnUnit, values, links, ...texts }: HeatMap & Texts): Html {
   const most = Math.max(1, ...values.flat().map((value) => value ?? 0))
   // Even the fullest cell lets its number be read.
-  const opacityOf = (value: number) => Math.round((0.04 + 0.56 * (value / most)) * 100) / 100
+  const opacityOf = (value: number) => (0.04 + 0.56 * (value / most)).toFixed(2)
   const [width, height] = [100 / columns.length, 100 / rows.length]
-  const cells = [
-    html`<text x="-36" y="100%" dy="16">${columnUnit}</text>`,
-    ...columns.map(
-      (name, column) =>
-        html`<text class="middle" x="${percent((column + 0.5) * width)}" y="100%" dy="16">${name}</text>`,
-    ),
-    ...rows.flatMap((name, row) => [
-      html`<text class="end" x="-8" y="${percent((row + 0.5) * height)}" dy="4">${name}</text>`,
-      ...(values[row] ?? []).map((value, column) => {
-        const label = `${name} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
-        const number = value === 0 || value === null ? '' : formatShort(value)
-        const shape = html`<rect class="cell" x="${percent(column * width)}" y="${percent(row * height)}" width="${percent(width)}" height="${percent(height)}" fill-opacity="${opacityOf(value ?? 0)}"><title>${label}</title></rect>`
-        const link = linkedShape(shape, label, value === 0 ? null : links?.[row]?.[column])
-        return html`${link}<text class="middle" x="${percent((column + 0.5) * width)}" y="${percent((row + 0.5) * height)}" dy="4">${number}</text>\n`
-      }),
-    ]),
-  ]
-  const isLinked = { ...texts, hasLinks: links !== undefined }
-  return svgOf(isLinked, 'heat', rows.length * heights.heatRow + heights.heatAround, html`${cells}`)
+  const [xOf, yOf] = [(column: number) => percent((column + 0.5) * width), (row: number) => (row + 0.5) * height]
+  const cellOf = (value: number | null, row: number, column: number) => {
+    const label = `${rows[row] ?? ''} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
+    const shape = rect('cell', [column * width, row * height, width, height], label, opacityOf(value ?? 0))
+    const number = value === 0 || value === null ? '' : formatShort(value)
+    const link = value === 0 ? null : links?.[row]?.[column]
+    return html`${linkedShape(shape, label, link)}${text('middle', xOf(column), yOf(row), number, 4)}`
+  }
+  const content = html`${text(null, -36, 100, columnUnit, 16)}
+${columns.map((name, column) => text('middle', xOf(column), 100, name, 16))}
+${rows.map((name, row) => html`${text('end', -8, yOf(row), name, 4)}${(values[row] ?? []).map((value, column) => cellOf(value, row, column))}`)}`
+  return svgOf(texts, 'heat', rows.length * heatHeights.row + heatHeights.around, content)
 }
