@@ -14,7 +14,7 @@ export type TextLine = {
 
 /** The longest valid request takes about 120 KiB as JSON with every character escaped. */
 export const maxLineBytes = 1024 * 1024
-export const lineTooLong = toMistake(null, 'is longer than 1 MiB')
+const lineTooLong = toMistake(null, 'is longer than 1 MiB')
 
 const lineEndBytes = { lf: 0x0a, cr: 0x0d } as const
 

@@ -7,10 +7,9 @@ import { inChunks } from '../values/chunks.ts'
 import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type CheckOptions, type CheckResult, checkLines, type ImportLookups, type LineMistake } from './check-lines.ts'
-import { changedFileError } from './import-buffer.ts'
 import type { MistakeKind } from './mistake-kinds.ts'
 import { createMistakesFile } from './mistakes-file.ts'
-import { formOf, type ImportFile, readImportLines } from './open-file.ts'
+import { changedFileError, formOf, type ImportFile, readImportLines } from './open-file.ts'
 
 export type CheckFileOptions = Omit<CheckOptions, 'onMistaken' | 'lookups'> & {
   /** The project's name. */

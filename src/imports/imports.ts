@@ -2,7 +2,6 @@
  * Files become write-backs: any spreadsheet, CSV or JSON Lines is read as a person meant it, every row is checked before any
  * is queued, and all are queued or none. What is not certain is refused, with the row and the reason.
  */
-export type { LineMistake } from './check-lines.ts'
 export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './csv-columns.ts'
 export {
   type CheckFileOptions,

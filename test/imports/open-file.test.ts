@@ -7,7 +7,7 @@ import { appendFile, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ImportBuffer, openImportBuffer } from '../../src/imports/import-buffer.ts'
+import { type ImportBuffer, openImportBuffer } from '../../src/imports/open-file.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { chunks } from './request-fixtures.ts'
 
