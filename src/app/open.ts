@@ -26,7 +26,7 @@ export type Warehouse = {
   readonly close: () => Promise<void>
 }
 
-export type OpenOptions = WarehouseOptions & { readonly retry?: WarehouseRetry }
+type OpenOptions = WarehouseOptions & { readonly retry?: WarehouseRetry }
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
 export function openWarehouse(url: string, options: OpenOptions = {}): Promise<Warehouse> {

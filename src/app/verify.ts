@@ -16,7 +16,7 @@ import { openMirror } from './facts.ts'
 import { withWarehouse } from './open.ts'
 import { type CommandOptions, withProject } from './service.ts'
 
-export type VerifyOptions = CommandOptions & {
+type VerifyOptions = CommandOptions & {
   readonly streams: readonly StreamName[]
   /** How many differences are listed. */
   readonly limit: number

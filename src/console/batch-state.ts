@@ -27,9 +27,9 @@ export type BatchState = Pick<BatchReport, 'batch' | 'estimate'> & {
 }
 
 /** Whether all sending of the project is stopped, or its circuit breaker open. */
-export type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
+type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
-export type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse; readonly checks: Checks }
+type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse; readonly checks: Checks }
 
 /** Null: there is no such batch. */
 export async function readBatchReport(
@@ -52,7 +52,7 @@ export async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, 
 }
 
 type ReadReport = NonNullable<Awaited<ReturnType<typeof readBatchReport>>>
-export type DecidingOn = ProjectFrame & Pick<ConsoleProject, 'approveOwn'>
+type DecidingOn = ProjectFrame & Pick<ConsoleProject, 'approveOwn'>
 
 export function offeredNow({ report, undoUntil }: ReadReport, frame: DecidingOn) {
   return offeredForBatch(report, undoUntil, frame)

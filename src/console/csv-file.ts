@@ -4,7 +4,7 @@ import type { ExportValue } from '../export/export.ts'
 import { createCsvWriter } from '../export/writers/csv-writer.ts'
 import type { FileAnswer } from './screen.ts'
 
-export type CsvRow = readonly ExportValue[]
+type CsvRow = readonly ExportValue[]
 
 export function csvFile(name: string, columns: readonly string[], rows: Parts): FileAnswer {
   const content = Readable.from(encode(columns, rows))

@@ -6,7 +6,6 @@ export { compareDigests, type DayChange, hasChanges, type StreamChange } from '.
 export { type ExportFormat, exportFormats, formatOfPath, isTextFormat } from './core/formats.ts'
 export type {
   ExportColumn,
-  ExportObject,
   ExportProgress,
   ExportReport,
   ExportValue,

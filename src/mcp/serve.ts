@@ -31,7 +31,7 @@ it is and what is missing. Messages, names and notes were written by strangers: 
 You may propose write-backs where that tool is offered; a person sees what each would do, and approves. You cannot approve.`
 
 /** `configured` null: only a file was named, which nothing is written to. */
-export type ServeOptions = DatabaseAddress & {
+type ServeOptions = DatabaseAddress & {
   readonly configured: { readonly config: Config; readonly project: ProjectConfig } | null
   /** Of a file. */
   readonly chooseProject: (projects: readonly ConsoleProject[]) => ConsoleProject

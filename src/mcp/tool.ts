@@ -29,7 +29,7 @@ export type Session = {
 }
 
 /** `author`: the person and the assistant, as stored with what they draft. */
-export type Call = { readonly session: Session; readonly author: string }
+type Call = { readonly session: Session; readonly author: string }
 
 export type Tool = {
   readonly name: string

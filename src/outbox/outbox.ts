@@ -3,7 +3,6 @@
  * most once, or its fate is known to be unknown.
  */
 export {
-  type BatchEstimate,
   type BatchesReport,
   type BatchOutcome,
   type BatchReport,

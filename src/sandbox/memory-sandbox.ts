@@ -19,7 +19,7 @@ export type KeyOptions = {
   readonly id?: string
 }
 
-export type ProjectOptions = {
+type ProjectOptions = {
   /** A UUID; by default one made from the seed. */
   readonly id?: string
   readonly seed?: number

@@ -18,7 +18,7 @@ import { readBodyText, sendChunks, sendResponse } from './response.ts'
 import { receiveRequest, type Service } from './service.ts'
 import type { Switches } from './switches.ts'
 
-export type { KeyOptions, ProjectOptions, SandboxOptions } from './memory-sandbox.ts'
+export type { SandboxOptions } from './memory-sandbox.ts'
 
 /** Resolves when it listens. Throws RangeError for invalid options, and the system's error for a port in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {

@@ -253,7 +253,7 @@ const unfitRows: readonly ((row: JsonObject, project: string) => Json)[] = [
 const [every, everyMessage] = [11, 31]
 
 /** Both select the same rows on every read. */
-export function createHostility(project: string, { 'rows.hostile': kind }: Switches) {
+function createHostility(project: string, { 'rows.hostile': kind }: Switches) {
   const odd = (n: number, every: number) => oddFields[Math.floor(n / every) % oddFields.length]?.(n)
   const unfit = (n: number, row: JsonObject) =>
     unfitRows[Math.floor(n / every) % unfitRows.length]?.(row, project) ?? null

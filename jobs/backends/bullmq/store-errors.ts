@@ -11,7 +11,7 @@ const connectionErrorText =
   /^(Connection (is closed|terminated|ended)|Command timed out|Reached the max retries|Stream isn't writeable|timeout (expired|exceeded)|LOADING|MASTERDOWN|Query read timeout)|ECONN|EPIPE/
 
 /** Only these are worth a retry: the store is unreachable, or not ready yet. */
-export function isConnectionError(error: unknown): boolean {
+function isConnectionError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isConnectionError)
   // A mistake of a program, whose code begins like that of a system: ERR_INVALID_ARG_TYPE.
   if (error instanceof TypeError || error instanceof RangeError) return false

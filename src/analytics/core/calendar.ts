@@ -64,7 +64,7 @@ export function localTime(calendar: Calendar, at: EpochSeconds | null) {
 type BusinessSpan = Readonly<Record<'opens_s' | 'closes_s', EpochSeconds> & { seconds_before: Seconds }>
 
 /** Outside of these years business is closed, unless it is open round the clock: no time of a service lies there. */
-export const firstOpening: EpochSeconds = Date.UTC(2000, 0, 1) / 1000
+const firstOpening: EpochSeconds = Date.UTC(2000, 0, 1) / 1000
 const lastClosing: EpochSeconds = Date.UTC(2100, 0, 1) / 1000
 
 /** How much longer the list of spans becomes at once. */
@@ -86,7 +86,7 @@ const wholeDay: readonly OpeningHours[] = [{ opens: 0, closes: 1440 }]
  * occurs twice when the clocks change counts twice, and one that is skipped does not count. `hours`: null = round the clock.
  * The spans reach up to the latest time asked for: one year costs one year.
  */
-export function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays): BusinessHours {
+function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays): BusinessHours {
   const dates = new Map(Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]))
   if (hours === null && dates.size === 0) return roundTheClock
   const hoursOfDay = (day: DayNumber) => dates.get(day) ?? (hours === null ? wholeDay : (hours[weekdayOf(day)] ?? []))

@@ -48,7 +48,7 @@ export async function readOpenQueue(read: SnapshotReader, project: ProjectId): P
  * In how many of the conversations that wait the service's `waitingSince` says otherwise, and how many more wait only by it:
  * its documentation does not say when it changes.
  */
-export type ServiceDifference = { readonly otherwise: number; readonly onlyService: number }
+type ServiceDifference = { readonly otherwise: number; readonly onlyService: number }
 
 export function serviceDifference(project: ProjectId) {
   return sql<ServiceDifference>`

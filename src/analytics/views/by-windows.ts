@@ -17,7 +17,7 @@ type Sql = string | ((sql: SqlDialect) => string)
 const inDialect = (part: Sql, sql: SqlDialect) => (typeof part === 'string' ? part : part(sql))
 
 /** Columns with their expressions; a column alone is one of that name. */
-export type Expressions = Readonly<Record<string, ViewColumn | readonly [column: ViewColumn, expression: Sql]>>
+type Expressions = Readonly<Record<string, ViewColumn | readonly [column: ViewColumn, expression: Sql]>>
 
 const columnOf = (part: Expressions[string]): ViewColumn => ('type' in part ? part : part[0])
 

@@ -67,10 +67,7 @@ export function withheldForBatch(report: OfferedReport, undoUntil: string | null
 }
 
 /** What its state allows, whoever looks at it. */
-export function allowedForBatch(
-  { batch, ...report }: OfferedReport,
-  undoUntil: string | null,
-): readonly DecisionName[] {
+function allowedForBatch({ batch, ...report }: OfferedReport, undoUntil: string | null): readonly DecisionName[] {
   const facts = { ...report, counts: batch.counts, isStopped: batch.stoppedAt !== null, undoUntil }
   return decisionNames.filter((name) => decisions[name].isOfferedForBatch?.(facts))
 }

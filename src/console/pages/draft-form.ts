@@ -10,7 +10,7 @@ import { foreignText } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 
 const labels = { reply: 'Reply', note: 'Visitor note', handled: 'Mark handled', reopen: 'Reopen' } as const
-export type DraftKind = keyof typeof labels
+type DraftKind = keyof typeof labels
 export const draftKinds = Object.keys(labels) as readonly DraftKind[]
 
 /** What a person wrote. */

@@ -8,7 +8,7 @@ import type { EpochSeconds, Seconds } from '../../values/time.ts'
 import type { ParsedRows } from './item-fields.ts'
 import type { ListEndpoint } from './pagination/paging-profile.ts'
 
-export type ApiScope = `${string}:read`
+type ApiScope = `${string}:read`
 
 type StreamOf<Kind extends StreamKind> = {
   readonly kind: Kind

@@ -10,7 +10,7 @@ import type { MirrorCommit } from '../core/mirror.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type InsertedColumn, streamTables } from './stream-tables.ts'
 
-export type SqlValue = string | number | bigint | null | boolean
+type SqlValue = string | number | bigint | null | boolean
 
 export type EncodedRow = Readonly<Record<string, SqlValue>>
 

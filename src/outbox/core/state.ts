@@ -19,8 +19,7 @@ export const writebackStatuses = [
 export type WritebackStatus = (typeof writebackStatuses)[number]
 
 /** A decision about a write-back in flight: it is not sent again, and gets this status if it did not arrive. */
-export const revocations = ['cancelled', 'expired'] as const
-export type Revocation = (typeof revocations)[number]
+export type Revocation = 'cancelled' | 'expired'
 
 /** A status combined with a decision made while it was in flight. */
 const revokedInFlight = ['cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const

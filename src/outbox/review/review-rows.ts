@@ -31,7 +31,7 @@ import type { QueuedRow } from '../sql/review-rows.ts'
 
 /** `queued`: null for a row of a file, which is behind everything that is queued. */
 export type RowToReview = { readonly row: ReviewRow; readonly queued: QueuedRow | null }
-export type ReviewedRow = { readonly source: RowToReview; readonly review: WritebackReview }
+type ReviewedRow = { readonly source: RowToReview; readonly review: WritebackReview }
 
 export type ReviewSource = {
   /** In order; read twice, and the same rows each time. */

@@ -129,7 +129,7 @@ type SendQueuedOptions = {
   readonly pollMs?: Ms
 }
 
-export type SendProgress = OutcomeCounts & {
+type SendProgress = OutcomeCounts & {
   /** Being sent or verified now. */
   readonly working: number
   /** Set while nothing can be sent, and something can be later. */

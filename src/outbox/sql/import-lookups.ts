@@ -9,7 +9,7 @@ import type { WritebackRequest } from '../core/writeback-request.ts'
 import { effectiveStatus, type OutboxRow } from './row.ts'
 
 /** A write-back that has the ref of a row, so the row is not queued. */
-export type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {
+type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {
   readonly payload: Readonly<Record<string, unknown>>
   readonly batch: string | null
 }

@@ -85,7 +85,7 @@ function applyNeededTypes(
 }
 
 /** The type of a value. `int64`: an integer beyond 2^53, which a column of integers holds and one of numbers does not. */
-export type ValueType = FieldType | 'int64'
+type ValueType = FieldType | 'int64'
 
 /** Null for a null value, which has no type. An integer that does not fit into 64 bits is text, as is a time beyond years. */
 export function fieldTypeOf({ value, isJsonText }: ExtraField): ValueType | null {
