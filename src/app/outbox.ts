@@ -1,7 +1,6 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { countWithoutProject } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
 import { executeDecision, requireBatch } from '../outbox/decide.ts'
@@ -72,14 +71,14 @@ export function listWritebacks(
   filter: OutboxFilter,
   { limit, newest }: { readonly limit: number; readonly newest: boolean },
 ): Promise<ListWritebacksReport> {
-  return withOutbox(config, project, async (outbox, warehouse) => {
+  return withOutbox(config, project, async (outbox) => {
     const named = await nameBatch(outbox, filter)
     const entries = await (newest ? outbox.listNewest(named, limit) : outbox.list(named, limit))
     return {
       project: project.name,
       writebacks: await outbox.nameEntries(entries),
       counts: await outbox.countByStatus(named),
-      nameless: await countWithoutProject(warehouse.db),
+      nameless: await outbox.countWithoutProject(),
     }
   })
 }

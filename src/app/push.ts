@@ -2,7 +2,6 @@
 import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { countWithoutProject } from '../maintenance/sql/projects.ts'
 import type { Outbox, PushProgress, PushReport } from '../outbox/outbox.ts'
 import { push } from '../outbox/send/push.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
@@ -62,7 +61,6 @@ export async function pushProject(config: Config, project: ProjectConfig, option
           options.onProgress(progress)
           reportBudget(service, options.onBudget)
         },
-        countWithoutProject: () => warehouse.retry.run(() => countWithoutProject(warehouse.db)),
       })
       await refreshFacts(warehouse, project, { signal, log })
       if ('fatalFailure' in result)

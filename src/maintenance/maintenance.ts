@@ -23,7 +23,6 @@ export {
   readStreamStates,
 } from './sql/gauges.ts'
 export {
-  countWithoutProject,
   listMirroredProjects,
   listPaused,
   listWithWritebacks,

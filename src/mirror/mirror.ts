@@ -35,7 +35,7 @@ export { readBehaviours, readCursor, recordBehaviours, writeCursors } from './sq
 export { createDeliveries, type WebhookDelivery } from './sql/webhook-deliveries.ts'
 export { type MessagesRead, readMessages } from './sync/read-messages.ts'
 export { findRollupHistory, requireConfirmedZone } from './sync/rollup-days.ts'
-export { createWebhookDeps, syncReferencedRows, type WebhookDeps } from './sync/rows-by-id.ts'
+export { createWebhookDeps, syncReferencedRows } from './sync/rows-by-id.ts'
 export { runSync } from './sync/sync.ts'
 export { type AuditDeps, auditedNames, canAudit, runAudit } from './verify/audit.ts'
 export { verifyMirror } from './verify/verify-mirror.ts'

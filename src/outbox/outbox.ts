@@ -125,4 +125,4 @@ export {
 export { maxConcurrentLanes, sendLane } from './send/lane.ts'
 export { type PushProgress, type PushReport, push } from './send/push.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
-export { createSends, listHeld, readSendingStop, readSends } from './sql/sending.ts'
+export { countWithoutProject, createSends, listHeld, readSendingStop, readSends } from './sql/sending.ts'

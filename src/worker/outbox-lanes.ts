@@ -4,7 +4,7 @@ import { findClockNotice } from '../app/outbox.ts'
 import { readOnlySetting, writebackDeps } from '../app/push.ts'
 import { keyFingerprint } from '../app/request-budgets.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import { countWithoutProject, listWithWritebacks } from '../maintenance/sql/projects.ts'
+import { listWithWritebacks } from '../maintenance/sql/projects.ts'
 import type { ClaimableWriteback, Operation } from '../outbox/outbox.ts'
 import {
   circuitNotices,
@@ -16,6 +16,7 @@ import {
 } from '../outbox/send/circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from '../outbox/send/lane.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
+import { countWithoutProject } from '../outbox/sql/sending.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'
@@ -78,7 +79,7 @@ export function createOutboxLanes(resources: WorkerResources) {
   /** Warns once, until there are none. With a single project such rows are assigned to it the next time. */
   const warnWithoutProject = async (hasRows: boolean) => {
     const isNew = hasRows && !hadRowsWithoutProject
-    const [why] = isNew ? withoutProjectNotices(await countWithoutProject(warehouse.db)) : []
+    const [why] = isNew ? withoutProjectNotices(await countWithoutProject(warehouse)) : []
     if (why !== undefined) log.warn({ event: 'writebacks.without_project', why })
     hadRowsWithoutProject = hasRows
   }

@@ -4,7 +4,7 @@ import { openMirror, refreshFacts } from '../app/facts.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { Service } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { WebhookDelivery, WebhookDeps } from '../mirror/mirror.ts'
+import type { WebhookDelivery } from '../mirror/mirror.ts'
 import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
 import { createWebhookDeps, syncReferencedRows } from '../mirror/sync/rows-by-id.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
@@ -63,7 +63,14 @@ async function processClaimed(
   { enqueueFollowUps }: DeliveriesOptions,
 ): Promise<DeliveriesResult> {
   const { warehouse, metrics, log } = resources
-  const deps = webhookDeps(warehouse, project, service)
+  const { projectId, streams, schema } = project
+  const deliveries = createDeliveries(warehouse.db, warehouse.kind)
+  const deps = createWebhookDeps({
+    ...{ projectId, get: service.client.get, signal: service.signal, now: Date.now },
+    streams: new Set(streams),
+    mirror: openMirror(warehouse, projectId, { schema }),
+    locateRows: (ids) => deliveries.locateRows(projectId, ids),
+  })
   const done: { readonly id: string; readonly found: string; readonly needsListSync: boolean }[] = []
   let failure: ApiFailure | null = null
   for (const { id, body } of claimed) {
@@ -80,30 +87,16 @@ async function processClaimed(
   const lists = done.some(({ needsListSync }) => needsListSync)
   if (done.length > 0) await enqueueFollowUps({ lists })
   await refreshFacts(warehouse, project, { signal: service.signal, log })
-  for (const { id, found } of done)
-    await createDeliveries(warehouse.db, warehouse.kind).settle(project.projectId, id, found, Date.now())
+  for (const { id, found } of done) await deliveries.settle(projectId, id, found, Date.now())
   if (failure === null) return { kind: 'done', deliveries: done.length, lists }
 
   const unprocessed = claimed.slice(done.length)
   const waitMs = failure.kind === 'aborted' ? 0 : retryDelayMs(unprocessed[0]?.attempts ?? 1)
   const ids = unprocessed.map(({ id }) => id)
-  await createDeliveries(warehouse.db, warehouse.kind).postpone(project.projectId, ids, Date.now() + waitMs)
+  await deliveries.postpone(projectId, ids, Date.now() + waitMs)
   if (failure.kind === 'aborted') return { kind: 'interrupted' }
   if (failure.kind === 'denied') return pauseProject(resources, project, failure)
   return { kind: 'failed', why: describeFailure(failure) }
-}
-
-function webhookDeps(warehouse: Warehouse, project: ProjectConfig, { client, signal }: Service): WebhookDeps {
-  const { projectId, streams, schema } = project
-  return createWebhookDeps({
-    projectId,
-    streams: new Set(streams),
-    get: client.get,
-    mirror: openMirror(warehouse, projectId, { schema }),
-    locateRows: (ids) => createDeliveries(warehouse.db, warehouse.kind).locateRows(projectId, ids),
-    now: Date.now,
-    signal,
-  })
 }
 
 /** Half a minute at first, doubled each time, at most an hour. */

@@ -52,13 +52,6 @@ async function updateProject(db: Db, project: ProjectId, state: Partial<Database
     .execute()
 }
 
-/** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
-export async function countWithoutProject(db: Db): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
-  return rows[0]?.count ?? 0
-}
-
 /** Whether the project is paused, whether sending is held, or stopped by a person (`resumeBy`: what goes on), and when its request budget was last lost. */
 export async function readProjectIncidents(db: Db, project: ProjectId, now: EpochMs) {
   const row = await readProject(db, project)

@@ -14,7 +14,7 @@ import { type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { failedStream, type JobKind } from '../core/job-failure.ts'
-import { countWithoutProject, readProjectIncidents } from './projects.ts'
+import { readProjectIncidents } from './projects.ts'
 import { listFailures, listLiveWorkers } from './workers.ts'
 
 /** Gaps in the report; `sync_gaps` has the rest. */
@@ -45,6 +45,7 @@ export async function readStatus(
   const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
   const { rate } = policy
   const { paused, held, lost } = await readProjectIncidents(db, project, now)
+  const outbox = createOutbox(context)
   return {
     streams,
     failures: failures.map(({ key: subject, since, lastAt, job, failures, reason }) => ({
@@ -59,8 +60,8 @@ export async function readStatus(
     gaps: await listGaps(db, project),
     facts: await countPendingConversations(context),
     audits: await readAuditEstimates(context, now),
-    writebacks: await createOutbox(context).countByStatus({}),
-    nameless: await countWithoutProject(db),
+    writebacks: await outbox.countByStatus({}),
+    nameless: await outbox.countWithoutProject(),
     heldLanes: await countBlockedLanes(db, project),
     behaviours,
     budget: {

@@ -111,7 +111,7 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
   })
 }
 
-export type WebhookDeps = RereadDeps & {
+type WebhookDeps = RereadDeps & {
   readonly streams: SyncRun['streams']
   /** Those that are mirrored, by the identity of their ids. */
   readonly locateRows: (ids: readonly string[]) => Promise<ReadonlyMap<string, MirroredRow>>

@@ -30,8 +30,6 @@ type PushOptions = {
   readonly limits: SlotLimits
   readonly hint: CommandHint
   readonly onProgress: (progress: PushProgress) => void
-  /** Rows in the warehouse without a project. */
-  readonly countWithoutProject: () => Promise<number>
 }
 
 /** `push`, one project. */
@@ -59,7 +57,7 @@ const maxStopped = 20
 /** `fatalFailure` ended it early: the service does not answer, or denies the key. */
 export async function push(
   deps: WritebackDeps,
-  { despiteFailures, limits, hint, onProgress, countWithoutProject }: PushOptions,
+  { despiteFailures, limits, hint, onProgress }: PushOptions,
 ): Promise<{ readonly fatalFailure: ApiFailure } | Omit<PushReport, 'project' | 'tookMs' | 'requests'>> {
   const { outbox, signal } = deps
   const total = countOperations(await outbox.countByOperation({ statuses: ['queued', 'sending'] }))
@@ -78,7 +76,7 @@ export async function push(
       : [`all sending was stopped by ${stop.by}; go on with \`${hint('writeback resume --all')}\``]),
     ...circuitNotices(circuits, hint),
     ...missingScopeNotices(denied),
-    ...withoutProjectNotices(await countWithoutProject()),
+    ...withoutProjectNotices(await outbox.countWithoutProject()),
   ]
   return {
     settled: outcomes.counts,

@@ -46,7 +46,7 @@ import {
 import { readLanes } from './revert-source.ts'
 import { nameEntries, readFacts, readTargets } from './review-facts.ts'
 import { listBatch, listChecked, readAhead, readChecks, storeChecks } from './review-rows.ts'
-import { decideSending, readSendingStop } from './sending.ts'
+import { countWithoutProject, decideSending, readSendingStop } from './sending.ts'
 
 export type Outbox = ReturnType<typeof createOutbox>
 
@@ -63,7 +63,7 @@ export function createOutbox(context: ProjectDb) {
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
-    ...{ findConversation, listColumnMaps, readSendingStop },
+    ...{ findConversation, listColumnMaps, readSendingStop, countWithoutProject },
   })
   const outbox = retryAllMethods(context.retry, repeated)
   return {

@@ -27,6 +27,13 @@ export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'p
   return stop === undefined ? null : { ...stop, why: `${stop.by} stopped all sending` }
 }
 
+/** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
+export async function countWithoutProject({ db }: Pick<ProjectDb, 'db'>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
 /** False: it is so already. Verifying what is in flight goes on. */
 export function decideSending(
   context: ProjectDb,
