@@ -1,12 +1,11 @@
 /** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
-import type { StreamName } from '../../schema/stream-specs.ts'
 import type { DateRange, FactFilter, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
 import { readReport } from '../analytics/report/report.ts'
 import { readWeek } from '../analytics/report/week.ts'
 import { readAgentNames, readPeriodTable } from '../analytics/sql/read-period-table.ts'
 import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import { rememberResults } from '../http/remember-results.ts'
-import { listLiveWorkers } from '../maintenance/sql/workers.ts'
+import { readProjectState } from '../maintenance/sql/status.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { errorText } from '../values/user-error.ts'
@@ -18,7 +17,7 @@ import { createReviews } from './reviews.ts'
 import { listCountedConversations, readCountedConversations } from './sql/counted-conversations.ts'
 import { readOverview } from './sql/overview.ts'
 import { replySheet, type SheetList } from './sql/reply-sheet.ts'
-import { countStreamRows, readStreams } from './sql/streams.ts'
+import { readStreams } from './sql/streams.ts'
 
 export type ConsoleReads = ReturnType<typeof openConsoleReads>
 export type OverviewData = Awaited<ReturnType<ConsoleReads['overview']>>
@@ -27,7 +26,7 @@ export type StreamRow = OverviewData['streams'][number]
 
 /** Counting takes too long for a page, so that it shows what was counted within the last minute. */
 const countsHoldMs: Ms = 60_000
-/** A small mirror is counted by then. */
+/** What is counted of a small mirror is there by then. */
 const countsWaitMs: Ms = 100
 /** The views for analysts take seconds for a million messages. */
 const daysHoldMs: Ms = 10 * 60_000
@@ -43,12 +42,6 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   const longDb = async ({ projectId }: ConsoleProject) => (await long.warehouse()).projectDb(projectId)
   const remember = <Input, T>(maxAgeMs: Ms, read: (input: Input) => Promise<T>) =>
     rememberResults({ maxAgeMs, now, read })
-  const counts = remember(countsHoldMs, async (project: ConsoleProject) => {
-    const db = await longDb(project)
-    const counted = new Map<StreamName, number>()
-    for (const stream of project.streams) counted.set(stream, await countStreamRows(db, stream))
-    return counted
-  })
   /** `numbers` null: no facts have been derived yet. */
   const weeks = remember(daysHoldMs, async (project: ConsoleProject) => {
     return { numbers: await readWeek(await longDb(project), now()) }
@@ -72,30 +65,21 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     const period = { from, to, agent }
     return [keyOf(project, name, period), { project, name, period }] as const
   }
-  /** `schedule`: like `every 5 min`; null = not known. `rows`: null = not counted yet; a text = why they cannot be counted. */
-  const readStreamRows = async (project: ConsoleProject) => {
-    // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
-    const [warehouse] = await Promise.all([brief.warehouse(), longDb(project)])
-    const counting = counts.soon(project.projectId, project, countsWaitMs).catch(errorText)
-    const workers = (await listLiveWorkers(warehouse.db, now())).length
-    const stored = await readStreams(warehouse.projectDb(project.projectId), project.streams, now())
-    const known = await counting
-    const streams = stored.map((row) => ({
-      ...row,
-      ...scheduleOf(row.stream, project.schedules, workers > 0),
-      rows: typeof known === 'string' ? known : (known?.get(row.stream) ?? null),
-    }))
-    return { streams, workers }
-  }
+  /** `schedule`: like `every 5 min`; null = not known. */
   const overviews = remember(overviewHoldsMs, async (project: ConsoleProject) => {
     const db = (await brief.warehouse()).projectDb(project.projectId)
-    const [streams, { budget, ...overview }] = await Promise.all([readStreamRows(project), readOverview(db, now())])
-    return { ...overview, ...streams, budget: { limit: limitOf(project), ...budget } }
+    const { lastSyncOf, ...state } = await readProjectState(db, now())
+    const streams = (await readStreams(db, project.streams, now())).map((row) => ({
+      ...row,
+      ...lastSyncOf(row.stream),
+      ...scheduleOf(row.stream, project.schedules, state.workers.length > 0),
+    }))
+    const { budget, ...overview } = await readOverview(db, now())
+    return { ...state, ...overview, streams, budget: { limit: limitOf(project), ...budget } }
   })
   const checks = createChecks()
   return {
     warehouse: brief.warehouse,
-    streamRows: async (project: ConsoleProject) => (await readStreamRows(project)).streams,
     overview: (project: ConsoleProject) => overviews.get(project.projectId, project),
     /** Null: they are still being counted; a text: why they cannot be, as the rest of the overview is there all the same. */
     week: (project: ConsoleProject) => weeks.soon(project.projectId, project, countsWaitMs).catch(errorText),

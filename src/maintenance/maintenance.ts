@@ -33,7 +33,7 @@ export {
 } from './sql/projects.ts'
 export { deleteExpired, deleteOldRecords } from './sql/retention.ts'
 export type { StatusReport } from './sql/status.ts'
-export { countBlockedLanes, listGaps, readBehaviours, readStatus } from './sql/status.ts'
+export { listGaps, readBehaviours, readProjectState, readStatus } from './sql/status.ts'
 export {
   clearJobFailure,
   doWorkersDiffer,

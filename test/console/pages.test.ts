@@ -24,7 +24,7 @@ const textOf = ({ html }: Html) =>
     .trim()
 
 const row = (over: Partial<StreamRow> = {}): StreamRow => ({
-  ...{ stream: 'calls', syncedAt: ago(240), skipped: null, failed: null, isRunning: false },
+  ...{ stream: 'calls', syncedAt: ago(240), skipped: null, failed: null, failedSince: null, isRunning: false },
   ...{ maxAgeMs: 660_000, schedule: 'every 5 min', rows: 1, newest: null, due: 0 },
   ...over,
 })
@@ -63,7 +63,7 @@ describe('the overview says', () => {
   const data = (over: Partial<OverviewData> = {}): OverviewData => ({
     ...{
       streams: [row()],
-      workers: 1,
+      workers: [{ holder: 'process 1 on host', queue: 'embedded', since: ago(9), heardAt: ago(1) }],
       gaps: 0,
       audits: [],
       paused: null,
@@ -122,18 +122,18 @@ describe('the overview says', () => {
 
   test('without a worker that none runs, and calls nothing late', () => {
     const streams = [row({ syncedAt: ago(90_000), maxAgeMs: null })]
-    expect(said({ workers: 0, streams }).join()).toMatch(
+    expect(said({ workers: [], streams }).join()).toMatch(
       /^act: No worker runs: the mirror is as it was 1 d 1 h ago\. .*keeps it current/,
     )
-    expect(said({ workers: 0, streams }).join()).not.toContain('late')
-    expect(said({ workers: 0, streams }, { isReadOnly: true })[0]).toBe(
+    expect(said({ workers: [], streams }).join()).not.toContain('late')
+    expect(said({ workers: [], streams }, { isReadOnly: true })[0]).toBe(
       'note: This warehouse is only looked at here: the mirror is as it was 1 d 1 h ago.',
     )
   })
 
-  test('a count up to a limit', () => {
-    expect(said({ waiting: { count: 1001, since: ago(7300), isDerived: true } })).toContain(
-      'clock: more than 1,000 conversations wait for an answer, the longest for 2 h.',
+  test('how many wait, and for how long', () => {
+    expect(said({ waiting: { count: 1234, since: ago(7300), isDerived: true } })).toContain(
+      'clock: 1,234 conversations wait for an answer, the longest for 2 h.',
     )
     expect(liveTexts(data({ gaps: 7 }), now)).toMatchObject({ gaps: '7', waiting: '0', oldestRead: '4 min' })
   })

@@ -2,7 +2,6 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
-import { readOverview } from '../../src/console/sql/overview.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
 import { readInstallationId } from '../../src/maintenance/sql/workers.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -45,8 +44,6 @@ test('is in the log, the metrics, status and the console until it is resumed', a
       reason: expect.stringContaining(`hdel deskmirror:writebacks.${installation}:meta paused`),
     },
   ])
-  const overview = await readOverview(stores.warehouse.projectDb(sandbox.projectId), Date.now())
-  expect(overview.failures).toMatchObject([{ job: 'queue' }])
 
   await board.resume()
   await worker.waitFor((line) => line.event === 'job.recovered' && isOfQueue(line))

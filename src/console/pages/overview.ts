@@ -7,7 +7,6 @@ import { type StreamState, streamStateOf } from '../core/stream-state.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import type { OverviewData, StreamRow, WeekData } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
-import { countLimit } from '../sql/overview.ts'
 import { ageText, foreignText, spanText } from '../text.ts'
 import { budgetChart } from './budget.ts'
 import { runTable } from './runs.ts'
@@ -68,8 +67,8 @@ export function liveTexts({ writebacks, heldLanes, gaps, waiting, streams }: Ove
     drafts: formatCount(writebacks.draft ?? 0),
     uncertain: formatCount(writebacks.uncertain ?? 0),
     held: formatCount(heldLanes),
-    gaps: countText(gaps),
-    waiting: countText(waiting.count),
+    gaps: formatCount(gaps),
+    waiting: formatCount(waiting.count),
     waitingFor: waiting.since === null ? '' : ageText(now - Date.parse(waiting.since)),
     oldestRead: ages.length === 0 ? 'never' : ageText(Math.max(...ages)),
   }
@@ -84,10 +83,6 @@ export function overviewShape(data: OverviewData, frame: ProjectFrame, week: Wee
   const shapes = overviewSentences(data, frame).map(({ kind, link }) => `${kind}${link?.label ?? ''}`)
   const said = typeof week === 'string' ? week : (week?.numbers?.period.to ?? '')
   return [...shapes, said].join()
-}
-
-function countText(count: number): string {
-  return count > countLimit ? `more than ${formatCount(countLimit)}` : formatCount(count)
 }
 
 function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
@@ -117,7 +112,7 @@ function pauseSentences({ paused, held, failures }: OverviewData, { now }: Proje
     found.push({ kind: 'act', text })
   }
   for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'pass').slice(0, 3)) {
-    const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - since)}: ${foreignText(reason)}`
+    const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - Date.parse(since))}: ${foreignText(reason)}`
     found.push({ kind: 'wrong', text })
   }
   return found
@@ -125,7 +120,7 @@ function pauseSentences({ paused, held, failures }: OverviewData, { now }: Proje
 
 /** Without a worker nothing is late: nobody promised to read it. */
 function workerSentences({ workers, streams }: OverviewData, { now, isReadOnly }: ProjectFrame): Sentence[] {
-  if (workers > 0) return []
+  if (workers.length > 0) return []
   const newest = streams.reduce((last, { syncedAt }) => (syncedAt !== null && syncedAt > last ? syncedAt : last), '')
   const age =
     newest === '' ? 'and nothing has been read yet' : `the mirror is as it was ${ageText(now - Date.parse(newest))} ago`

@@ -20,17 +20,12 @@ export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Ht
       stateLabel(row, frame),
       live(`read-${row.stream}`, agoText(row.syncedAt, frame.now)),
       row.schedule ?? '–',
-      rowsText(row),
+      formatCount(row.rows),
       timeOf(row.newest, frame),
       formatCount(row.due),
     ]),
     'No stream has been read yet.',
   )
-}
-
-function rowsText({ rows }: StreamRow): Html | string {
-  if (typeof rows === 'string') return html`cannot be counted: ${foreignText(rows)}`
-  return rows === null ? '…' : formatCount(rows)
 }
 
 /** What changes on the table of streams while it is open. */
@@ -39,7 +34,7 @@ export function streamLiveTexts(rows: readonly StreamRow[], now: number): Record
 }
 
 export async function showStreams({ reads, db, project, frame }: ScreenRequest): Promise<Page> {
-  const content = html`${streamTable(await reads.streamRows(project), frame)}
+  const content = html`${streamTable((await reads.overview(project)).streams, frame)}
 ${section('Known to be missing', gapTable(await readGaps(db, null), frame))}
 ${section('Cannot be read', failingTable(await readFailingParents(db, null)))}`
   return { title: 'Streams', section: 'Streams', content, isLive: true }
@@ -48,14 +43,14 @@ ${section('Cannot be read', failingTable(await readFailingParents(db, null)))}`
 /** Null: the project does not mirror it. */
 export async function showStream({ reads, db, project, frame, id }: ScreenRequest): Promise<Page | null> {
   const stream = streamNames.find((name) => name === id)
-  const row = stream && (await reads.streamRows(project)).find((it) => it.stream === stream)
+  const row = stream && (await reads.overview(project)).streams.find((it) => it.stream === stream)
   if (row === undefined) return null
   const failing = await readFailingParents(db, row.stream)
   const content = html`${facts([
     ['State', stateLabel(row, frame)],
     ['Last read to its end', ago(row.syncedAt, frame)],
     ['Schedule', row.schedule ?? 'not known here'],
-    ['Rows', rowsText(row)],
+    ['Rows', formatCount(row.rows)],
     ['Newest row', timeOf(row.newest, frame)],
     ['Still to read', pluralize(row.due, 'list')],
   ])}

@@ -1,17 +1,17 @@
 /** How the streams of a project are doing, asked so that a million rows are never touched, and the fields found in them. */
 import { sql } from 'kysely'
-import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import {
+  dayColumn,
   isChildStream,
   isPagedStream,
   type StreamName,
   streamNames,
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
-import { failedStream } from '../../maintenance/core/job-failure.ts'
-import { listFailures } from '../../maintenance/sql/workers.ts'
 import type { GapReport } from '../../mirror/mirror.ts'
+import { readNewest } from '../../mirror/sql/mirror-state.ts'
 import { countPendingParents } from '../../mirror/sql/pending-children.ts'
+import { countMirrored, readRowCounts } from '../../mirror/sql/row-counts.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { heartbeatTimeoutMs } from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -19,46 +19,19 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 /** `selected`: the streams that the project mirrors. `due`: parents whose children are still to be read. */
 export async function readStreams(context: ProjectDb, selected: readonly StreamName[], now: EpochMs) {
   const { db, project } = context
-  const states = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   const locks = await db.selectFrom('sync_locks').selectAll().where('project_id', '=', project).execute()
-  const failures = await listFailures(db, project)
+  const counts = await readRowCounts(context)
   const found = streamNames
     .filter((name) => selected.includes(name))
-    .map(async (stream) => {
-      const state = states.find((row) => row.stream === stream)
-      const failure = failures.find((it) => failedStream(it) === stream)
-      return {
-        stream,
-        syncedAt: state?.synced_at ?? null,
-        skipped: state?.skipped ?? null,
-        failed: state?.failed ?? failure?.reason ?? null,
-        isRunning: locks.some((lock) => lock.stream === stream && now - lock.beat_at < heartbeatTimeoutMs),
-        newest: await readNewest(context, stream),
-        due: isChildStream(stream) ? await countPendingParents(context, stream, now) : 0,
-      }
-    })
+    .map(async (stream) => ({
+      stream,
+      rows: (await countMirrored(context, stream, counts.get(stream))).rows,
+      isRunning: locks.some((lock) => lock.stream === stream && now - lock.beat_at < heartbeatTimeoutMs),
+      // By a column with an index.
+      newest: await readNewest(context, stream, dayColumn(stream)),
+      due: isChildStream(stream) ? await countPendingParents(context, stream, now) : 0,
+    }))
   return Promise.all(found)
-}
-
-/** By an index; null if no column with one says it. */
-async function readNewest({ db, project }: ProjectDb, stream: StreamName): Promise<string | null> {
-  const { kind, table, timeColumn } = streamSpecs[stream]
-  const column = isPagedStream(stream) ? streamSpecs[stream].startColumn : timeColumn
-  if (column === null || kind === 'child-object') return null
-  const { rows } = await sql<{ newest: string | null }>`
-    select max(${sql.ref(column)}) as newest from ${sql.table(table)} where project_id = ${project}`.execute(db)
-  return rows[0]?.newest ?? null
-}
-
-/** Takes a tenth of a second for a million rows, so pages show a remembered number. */
-export async function countStreamRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
-  const { table } = streamSpecs[stream]
-  const deleted = hasDeletedAt(table)
-    ? sql`(select count(*) from ${sql.table(table)} where project_id = ${project} and deleted_at is not null)`
-    : sql`0`
-  const { rows } = await sql<{ count: number }>`
-    select (select count(*) from ${sql.table(table)} where project_id = ${project}) - ${deleted} as count`.execute(db)
-  return Number(rows[0]?.count ?? 0)
 }
 
 const maxListed = 200

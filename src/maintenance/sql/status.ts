@@ -28,41 +28,25 @@ export async function readStatus(
   selected: readonly StreamName[] = streamNames,
 ): Promise<Omit<StatusReport, 'project'>> {
   const { db, project } = context
-  const failures = await listFailures(db, project)
-  const results = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
+  const { lastSyncOf, lost, ...state } = await readProjectState(context, now)
   const { streams: mirrored, clockOffset, running } = await readMirrorState(context, selected, now)
   const streams = mirrored.map(({ stream, unreadable, ahead, due, ...counted }) => {
-    const row = results.find((result) => result.stream === stream)
-    const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since = null } = row ?? {}
-    // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
-    const jobFailure = failures.find((failure) => failedStream(failure) === stream)
-    const failedSince = jobFailure === undefined ? failed_since : toTimestamp(jobFailure.since)
-    const why = failed ?? jobFailure?.reason ?? unreadable
-    return { stream, ...counted, syncedAt, skipped, failed: why, failedSince, ahead, due }
+    const { failed, ...lastSync } = lastSyncOf(stream)
+    return { stream, ...counted, ...lastSync, failed: failed ?? unreadable, ahead, due }
   })
   const due = streams.reduce((total, { due }) => total + due, 0)
   const behaviours = await readBehaviours(db, project)
   const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
   const { rate } = policy
-  const { paused, held, lost } = await readProjectIncidents(db, project, now)
-  const outbox = createOutbox(context)
   return {
     streams,
-    failures: failures.map(({ key: subject, since, lastAt, job, failures, reason }) => ({
-      ...{ job, subject, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason },
-    })),
+    ...state,
     lastRun: await readLastRun(db, project),
     clockOffset,
     running,
-    workers: await listLiveWorkers(db, now),
-    paused,
-    held,
     gaps: await listGaps(db, project),
     facts: await countPendingConversations(context),
-    audits: await readAuditEstimates(context, now),
-    writebacks: await outbox.countByStatus({}),
-    nameless: await outbox.countWithoutProject(),
-    heldLanes: await countBlockedLanes(db, project),
+    nameless: await createOutbox(context).countWithoutProject(),
     behaviours,
     budget: {
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
@@ -71,6 +55,31 @@ export async function readStatus(
       forecastMs: estimateRequestsMs(limits, due),
       lost,
     },
+  }
+}
+
+/** The part of the status that a page asks for again and again: nothing of it takes longer for a million rows. */
+export async function readProjectState(context: ProjectDb, now: number) {
+  const { db, project } = context
+  const failures = await listFailures(db, project)
+  const results = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
+  return {
+    lastSyncOf: (stream: StreamName) => {
+      const row = results.find((result) => result.stream === stream)
+      const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since = null } = row ?? {}
+      // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
+      const jobFailure = failures.find((failure) => failedStream(failure) === stream)
+      const failedSince = jobFailure === undefined ? failed_since : toTimestamp(jobFailure.since)
+      return { syncedAt, skipped, failed: failed ?? jobFailure?.reason ?? null, failedSince }
+    },
+    failures: failures.map(({ key: subject, since, lastAt, job, failures, reason }) => ({
+      ...{ job, subject, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason },
+    })),
+    workers: await listLiveWorkers(db, now),
+    ...(await readProjectIncidents(db, project, now)),
+    audits: await readAuditEstimates(context, now),
+    writebacks: await createOutbox(context).countByStatus({}),
+    heldLanes: await countBlockedLanes(db, project),
   }
 }
 
@@ -90,7 +99,7 @@ export async function listGaps(db: Db, project: ProjectId): Promise<readonly Gap
 }
 
 /** Lanes that wait until a person resolves an uncertain write-back. */
-export async function countBlockedLanes(db: Db, project: ProjectId): Promise<number> {
+async function countBlockedLanes(db: Db, project: ProjectId): Promise<number> {
   const { rows } = await sql<{ lanes: number }>`
     select count(distinct lane) as lanes from writebacks
     where project_id = ${project} and status = 'uncertain'`.execute(db)

@@ -7,7 +7,7 @@ import {
   streamNames,
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
-import { clockToleranceSeconds, type EpochMs, type EpochSeconds, parseTime, toTimestamp } from '../../values/time.ts'
+import { clockToleranceSeconds, type EpochMs, type EpochSeconds, parseTime } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { WarehouseError } from '../../warehouse/explain-error.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -16,9 +16,8 @@ import { clockOffsetCursor } from '../core/mirror.ts'
 import { listFinishedAudits } from './audits.ts'
 import { countPendingParents } from './pending-children.ts'
 import { countFutureRows } from './reader.ts'
-import { countRows, countToShow, type RowCount, readRowCounts } from './row-counts.ts'
+import { countMirrored, type RowCount, readRowCounts } from './row-counts.ts'
 import { findLockHolder } from './stream-locks.ts'
-import { streamTables } from './stream-tables.ts'
 import { readCursor } from './sync-state.ts'
 
 /** Future-dated rows are counted up to this number. */
@@ -31,7 +30,7 @@ export async function readMirrorState(context: ProjectDb, selected: readonly Str
   const counts = await readRowCounts(context)
   const streams = []
   for (const stream of streamNames) {
-    const rows = await describeRows(context, stream, countToShow(counts.get(stream) ?? null), cursorLimit)
+    const rows = await describeRows(context, stream, counts.get(stream), cursorLimit)
     const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
     streams.push({ stream, ...rows, due })
   }
@@ -51,24 +50,30 @@ async function readClockOffset(context: ProjectDb): Promise<number | null> {
 }
 
 /** A table that is missing or unreadable must not hide the state of the others. `ahead`: how many are dated in the future. */
-async function describeRows(context: ProjectDb, stream: StreamName, known: RowCount | null, cursorLimit: EpochSeconds) {
-  const { table, timeColumn } = streamSpecs[stream]
-  const ofProject = sql`from ${sql.table(table)} where project_id = ${context.project}`
-  const { hasDeletedAt } = streamTables[stream]
-  const countDeleted = hasDeletedAt ? sql`(select count(*) ${ofProject} and deleted_at is not null)` : sql`0`
-  const newestTime = timeColumn === null ? sql`null` : sql`(select max(${sql.ref(timeColumn)}) ${ofProject})`
+async function describeRows(
+  context: ProjectDb,
+  stream: StreamName,
+  known: RowCount | undefined,
+  cursorLimit: EpochSeconds,
+) {
   try {
-    const total = known?.rows ?? (await countRows(context, stream))
-    const { rows } = await sql<{ deleted: number; newest: string | null }>`
-      select ${countDeleted} as deleted, ${newestTime} as newest`.execute(context.db)
-    const { deleted = 0, newest = null } = rows[0] ?? {}
-    const countedAt = known === null ? null : toTimestamp(known.countedAt)
+    const counted = await countMirrored(context, stream, known)
+    const newest = await readNewest(context, stream, streamSpecs[stream].timeColumn)
     const ahead = await countFutureRows(context, stream, cursorLimit, maxFutureRows)
-    return { rows: total - deleted, deleted, countedAt, newest, ahead, unreadable: null }
+    return { ...counted, newest, ahead, unreadable: null }
   } catch (error) {
     if (!(error instanceof WarehouseError) || error.kind !== 'unusable') throw error
     return { rows: 0, deleted: 0, countedAt: null, newest: null, ahead: 0, unreadable: error.message }
   }
+}
+
+/** Reads all rows if the column has no index. */
+export async function readNewest({ db, project }: ProjectDb, stream: StreamName, column: string | null) {
+  if (column === null) return null
+  const { rows } = await sql<{ newest: string | null }>`
+    select max(${sql.ref(column)}) as newest from ${sql.table(streamSpecs[stream].table)}
+    where project_id = ${project}`.execute(db)
+  return rows[0]?.newest ?? null
 }
 
 /** Older than any service of this kind: an earlier time comes from a wrong clock. */

@@ -1,5 +1,6 @@
 /** Remembered numbers of rows, deleted ones included: counting a million takes seconds where nothing is cached. */
 import { sql } from 'kysely'
+import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -31,6 +32,20 @@ export async function countRows({ db, project }: ProjectDb, stream: StreamName):
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from ${sql.table(streamSpecs[stream].table)} where project_id = ${project}`.execute(db)
   return Number(rows[0]?.count ?? 0)
+}
+
+/** Without the deleted ones, and how many these are. `countedAt`: null = now. */
+export async function countMirrored(context: ProjectDb, stream: StreamName, known: RowCount | undefined) {
+  const { table } = streamSpecs[stream]
+  const shown = countToShow(known ?? null)
+  const total = shown?.rows ?? (await countRows(context, stream))
+  const isDeleted = hasDeletedAt(table) ? sql`deleted_at is not null` : sql`1 = 0`
+  const { rows } = await sql<{ deleted: number }>`
+    select count(*) as deleted from ${sql.table(table)} where project_id = ${context.project} and ${isDeleted}`.execute(
+    context.db,
+  )
+  const deleted = Number(rows[0]?.deleted ?? 0)
+  return { rows: total - deleted, deleted, countedAt: shown === null ? null : toTimestamp(shown.countedAt) }
 }
 
 /** When the rows of a stream are counted again: reading a count must be fast, and counting must not cost much. */
