@@ -1,7 +1,6 @@
 /** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
 import type { DateRange, FactFilter, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
 import { readReport } from '../analytics/report/report.ts'
-import { readWeek } from '../analytics/report/week.ts'
 import { readAgentNames, readPeriodTable } from '../analytics/sql/read-period-table.ts'
 import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import { rememberResults } from '../http/remember-results.ts'
@@ -42,9 +41,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   const longDb = async ({ projectId }: ConsoleProject) => (await long.warehouse()).projectDb(projectId)
   const remember = <Input, T>(maxAgeMs: Ms, read: (input: Input) => Promise<T>) =>
     rememberResults({ maxAgeMs, now, read })
-  /** `numbers` null: no facts have been derived yet. */
   const weeks = remember(daysHoldMs, async (project: ConsoleProject) => {
-    return { numbers: await readWeek(await longDb(project), now()) }
+    return { report: await readReport(await longDb(project), project.name, 'last 7 days', now()) }
   })
   const periodTables = remember(countsHoldMs, async ({ project, name, period }: PeriodRequest) =>
     readPeriodTable(await longDb(project), name, period),

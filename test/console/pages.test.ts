@@ -1,6 +1,8 @@
 /** Pages as pure functions: data in, words out. */
 import { describe, expect, test } from 'vitest'
-import { buildWeek } from '../../src/analytics/report/week.ts'
+import { chooseReportPeriod } from '../../src/analytics/core/report-period.ts'
+import { changeOf } from '../../src/analytics/report/change.ts'
+import { buildReport } from '../../src/analytics/report/report.ts'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
@@ -13,6 +15,7 @@ import { timeChart } from '../../src/document/chart.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
 import { formatTime } from '../../src/values/format.ts'
 import { type Html, html } from '../../src/values/html.ts'
+import { reportData } from '../analytics/report/report-fixtures.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()
@@ -153,27 +156,25 @@ describe('the week says', () => {
     },
     canDecide: true,
   }
-  const numbers = (started: number) => ({
-    ...{ started, medianSeconds: 90, waitingAtEnd: 4, openAtEnd: 7, handlings: 5, aiOnlyShare: 0.25 },
-  })
   const week = (firstDate: string) => {
-    const dates = Array.from({ length: 14 }, (_, n) => new Date(now + (n - 14) * 86_400_000).toISOString().slice(0, 10))
-    const [from = '', to = ''] = [dates[7], dates[13]]
-    return buildWeek({
-      period: { from, to, whole: { from, to }, before: { from: dates[0] ?? '', to: dates[6] ?? '' } },
-      ...{ firstDate, mirroredFrom: firstDate },
-      days: dates.map((date, n) => ({ date, withAi: n < 7 ? 2 : 4, aiOnly: 1, ...numbers(n < 7 ? 2 : 4) })),
-      medians: [
-        { isCurrent: 1, seconds: 90 },
-        { isCurrent: 0, seconds: 60 },
+    const data = { period: chooseReportPeriod('last 7 days', '2026-06-01'), firstDate, mirroredFrom: firstDate }
+    const report = buildReport('main', reportData(data), now)
+    const [answers, medianSeconds] = [changeOf(1, 1), changeOf(90, 60)]
+    return {
+      ...report,
+      volume: { ...report.volume, conversationsStarted: changeOf(28, 14, firstDate === '2026-01-01') },
+      ai: { ...report.ai, aiOnlyShare: changeOf(0.25, 0.5) },
+      responseTimes: [
+        { which: 'every', clock: 'human', hours: 'all', answers, medianSeconds, p90Seconds: medianSeconds } as const,
       ],
-    })
+      days: report.days.map((day) => ({ ...day, waitingAtEnd: 4 })),
+    }
   }
   const waiting = { count: html`3`, longest: html`the longest for 5 min` }
   const said = (data: WeekData) => textOf({ html: weekSection(data, waiting, frame).html.replaceAll('<p', ' <p') })
 
   test('each number beside that of the same days of the week before, and who waits now', () => {
-    const text = said({ numbers: week('2026-01-01') })
+    const text = said({ report: week('2026-01-01') })
     expect(text).toContain(
       '2026-05-25 to 2026-05-31, the last that are over and read to their end, beside the 7 days before',
     )
@@ -181,20 +182,22 @@ describe('the week says', () => {
     expect(text).toContain('Until a human answered, median 1 min 30 s 1 min before, +30 s (+50 %)')
     expect(text).toContain('Waiting now 3 the longest for 5 min; 4 a week ago, at the end of the day')
     expect(text).toContain('AI only, of those with the AI 25 % 50 % before, −25 points')
-    const page = weekSection({ numbers: week('2026-01-01') }, waiting, frame).html
+    const page = weekSection({ report: week('2026-01-01') }, waiting, frame).html
     expect(page).toContain('<a href="/console/p/main/ai?from=2026-05-25&amp;to=2026-05-31">AI only')
   })
 
   test('that the days before are fewer, where the oldest conversation is of one of them', () => {
-    const text = said({ numbers: week('2026-05-22') })
-    expect(text).toContain('The oldest conversation is of 2026-05-22, so the days before are fewer than 7.')
+    const text = said({ report: week('2026-05-22') })
+    expect(text).toContain('The oldest conversation is of 2026-05-22, so the period before may not be whole.')
     expect(text).toMatch(/Conversations started 28 14 before Until/)
-    expect(said({ numbers: week('2026-05-26') })).toContain('No conversation is older, so nothing is compared.')
+    expect(said({ report: week('2026-05-26') })).toContain(
+      'There is nothing to compare: no conversation is older than 2026-05-25.',
+    )
   })
 
   test('that its numbers are being counted, or follow the first sync', () => {
     expect(said(null)).toMatch(/being counted\. Look again Conversations started – .* Waiting now 3/)
-    expect(said({ numbers: null })).toContain('follow the first sync')
+    expect(said({ report: null })).toContain('follow the first sync')
   })
 })
 

@@ -13,6 +13,9 @@ export type DateRange = { readonly from: LocalDate; readonly to: LocalDate }
  */
 export type ReportPeriod = DateRange & { readonly whole: DateRange | null; readonly before: DateRange }
 
+/** Without a date, the last ISO week that is over; with one of them, seven days. `last 7 days`: that are over and read to their end. */
+export type ReportDates = Partial<DateRange> | 'last 7 days'
+
 /** A year and its leap day. */
 const maxReportDays = 366
 
@@ -25,14 +28,12 @@ export function parseDate(text: string): LocalDate | undefined {
 }
 
 /**
- * Without a date, the last ISO week that is over; with one of them, seven days. Throws UserError if they are in the wrong
- * order, or too many. `wholeUntil`: the first day that is not over, or not read to its end; '' = no day was.
+ * Throws UserError if they are in the wrong order, or too many. `wholeUntil`: the first day that is not over, or not read
+ * to its end; '' = no day was.
  */
-export function chooseReportPeriod(
-  { from, to }: Partial<DateRange>,
-  today: LocalDate,
-  wholeUntil: LocalDate = today,
-): ReportPeriod {
+export function chooseReportPeriod(dates: ReportDates, today: LocalDate, wholeUntil: LocalDate = today): ReportPeriod {
+  const { from, to }: Partial<DateRange> =
+    dates === 'last 7 days' ? { to: dateText(dayNumber(wholeUntil || today) - 1) } : dates
   const range = chooseDays(from, to, dayNumber(today))
   const days = range.to - range.from + 1
   if (days < 1) throw invalidPeriod(`${dateText(range.from)} is after ${dateText(range.to)}`)

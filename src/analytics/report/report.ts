@@ -4,7 +4,7 @@ import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { chooseReportPeriod, type DateRange, datesOf } from '../core/report-period.ts'
+import { chooseReportPeriod, type DateRange, datesOf, type ReportDates } from '../core/report-period.ts'
 import { type HourRow, type ReportData, type RollupRow, readReportData } from '../sql/report-data.ts'
 import type { DayRow, PeriodData, ResponseTimeRow, TargetCounts, TargetName } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
@@ -71,7 +71,7 @@ export type Day = DayRow & { readonly weekday: number; readonly isWhole: boolean
 export async function readReport(
   { db, kind, project }: ProjectDb,
   name: string,
-  dates: Partial<DateRange>,
+  dates: ReportDates,
   now: EpochMs,
 ): Promise<Report | null> {
   const choose = (...days: [LocalDate, LocalDate]) => chooseReportPeriod(dates, ...days)

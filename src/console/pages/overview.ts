@@ -81,7 +81,7 @@ function number(name: keyof ReturnType<typeof liveTexts>, data: OverviewData, { 
 /** Which sentences there are, and of which week: if this changes, the page is to be loaded anew. */
 export function overviewShape(data: OverviewData, frame: ProjectFrame, week: WeekData): string {
   const shapes = overviewSentences(data, frame).map(({ kind, link }) => `${kind}${link?.label ?? ''}`)
-  const said = typeof week === 'string' ? week : (week?.numbers?.period.to ?? '')
+  const said = typeof week === 'string' ? week : (week?.report?.period.to ?? '')
   return [...shapes, said].join()
 }
 

@@ -22,6 +22,16 @@ for (const [title, dates, today, from, to] of periods) {
   })
 }
 
+test('the last seven days are those that are over and read to their end', () => {
+  const chosen = (wholeUntil: string) => chooseReportPeriod('last 7 days', wednesday, wholeUntil)
+  for (const [until, from, to] of [
+    [wednesday, '2026-11-11', '2026-11-17'],
+    ['2026-11-16', '2026-11-09', '2026-11-15'],
+  ] as const)
+    expect(chosen(until)).toMatchObject({ from, to, whole: { from, to } })
+  expect(chosen('').whole).toBeNull()
+})
+
 test('a period is compared with as many days just before it', () => {
   expect(chooseReportPeriod({}, wednesday).before).toEqual({ from: '2026-11-02', to: '2026-11-08' })
   expect(chooseReportPeriod({ from: '2026-03-01', to: '2026-03-31' }, wednesday).before).toEqual({
