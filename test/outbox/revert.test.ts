@@ -168,9 +168,15 @@ describe('a correction', () => {
     expect(inverse(rows, lane)).toEqual([{ email: 'a@x' }, ['visitor stands_against']])
   })
 
-  test('that the mirror shows as of the second of the send is restored: the check before sending decides', () => {
-    const lane = { mirrored: mirror({ syncedAt: sentAt, name: 'of the row before' }) }
-    expect(inverse([renamed({ name: 'B' }, { name: 'A' })], lane)).toEqual([{ name: 'A' }, []])
+  test('that the mirror shows as of the second of the send, perhaps as it was before, is restored', () => {
+    const rows = [renamed({ name: 'B' }, { name: 'A' }), renamed({ name: 'C' }, { name: 'B' })]
+    for (const name of ['A', 'b', 'C'])
+      expect(inverse(rows, { mirrored: mirror({ syncedAt: sentAt, name }) })).toEqual([{ name: 'A' }, []])
+  })
+
+  test('that someone changed within the second of the send stays as it is', () => {
+    const lane = { mirrored: mirror({ syncedAt: sentAt, name: 'Z' }) }
+    expect(inverse([renamed({ name: 'B' }, { name: 'A' })], lane)).toEqual([null, ['visitor stands_against']])
   })
 
   test('that changed nothing, or was changed back, is not taken back', () => {

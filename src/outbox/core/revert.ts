@@ -136,7 +136,7 @@ function revertOthers(sent: readonly BatchRow[], { mirrored }: LaneToRevert): La
     const rows = field === 'handled' ? [] : sent.filter(sets(field))
     const [first, last] = [rows.at(0), rows.at(-1)]
     if (first === undefined || last === undefined) continue
-    const verdict = revertField(field, first, last, mirrored)
+    const verdict = revertField(field, rows, { first, last, mirrored })
     const setBy = [...payloads.keys()].find(({ operation }) => operation === last.operation) ?? last
     if ('restore' in verdict) payloads.set(setBy, { ...payloads.get(setBy), [field]: verdict.restore })
     else left.push(...rows.map((row) => notReverted(row, verdict.outcome, verdict.why)))
@@ -147,7 +147,10 @@ function revertOthers(sent: readonly BatchRow[], { mirrored }: LaneToRevert): La
 
 type FieldVerdict = { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'>
 
-function revertField(field: FieldName, first: BatchRow, last: BatchRow, mirrored: MirroredTarget | null): FieldVerdict {
+type FieldEnds = { readonly first: BatchRow; readonly last: BatchRow; readonly mirrored: MirroredTarget | null }
+
+/** `rows`: those that set the field. */
+function revertField(field: FieldName, rows: readonly BatchRow[], { first, last, mirrored }: FieldEnds): FieldVerdict {
   const before = toFieldValue(field, first.before)
   const set = last.payload[field]
   if (before === undefined) return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
@@ -155,14 +158,15 @@ function revertField(field: FieldName, first: BatchRow, last: BatchRow, mirrored
   if (operationTypes[last.operation].fields[field]?.schema.safeParse(before).success !== true)
     return { outcome: 'cannot', why: `the ${field} that was there before is empty, too long or not one line of text` }
   if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
-  if (mirrored === null || !isReadAfter(mirrored, last)) return { restore: before }
-  const current = toFieldValue(field, mirrored)
-  if (current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
-  if (!isSameValue(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
-  return { restore: before }
+  if (mirrored === null || isEarlier(mirrored.syncedAt, last.sentAt)) return { restore: before }
+  const [current, isAfter] = [toFieldValue(field, mirrored), isReadAfter(mirrored, last)]
+  if (isAfter && current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
+  const ours = isAfter ? [set] : [before, ...rows.map(({ payload }) => payload[field])]
+  if (ours.some((value) => isSameValue(current, value))) return { restore: before }
+  return { outcome: 'stands_against', why: `someone changed the ${field} since` }
 }
 
-/** Not in the very second of the send: the mirror may show what the row before it left. */
+/** Not in the very second of the send: the mirror may show what was there before, or what an earlier row left. */
 function isReadAfter({ syncedAt }: MirroredTarget, { sentAt }: BatchRow): boolean {
   return sentAt === null || isEarlier(sentAt, syncedAt)
 }
