@@ -6,7 +6,7 @@ import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { chooseReportPeriod, type DateRange, datesOf, type ReportDates } from '../core/report-period.ts'
 import { type HourRow, type ReportData, type RollupRow, readReportData } from '../sql/report-data.ts'
-import type { DayRow, PeriodData, ResponseTimeRow, TargetCounts, TargetName } from '../sql/report-periods.ts'
+import type { DayLevels, PeriodData, ResponseTimeRow, TargetRow } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
 import { findUncertainties, type Uncertainty } from './uncertainties.ts'
@@ -62,10 +62,13 @@ type Agent = { readonly name: string } & Changes<
   'messages' | 'conversations' | 'answers' | 'medianSeconds' | 'p90Seconds'
 >
 
-type Target = TargetName & Changes<'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'>
+type Target = Pick<TargetRow, 'name' | 'targetSeconds' | 'hours'> &
+  Changes<'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'>
 
 /** `weekday`: 1 = Monday … 7. `isWhole`: it is over and read to its end. */
-export type Day = DayRow & { readonly weekday: number; readonly isWhole: boolean }
+export type Day = DayLevels & { readonly weekday: number; readonly isWhole: boolean } & Readonly<
+    Record<'started' | 'waits' | 'handlings', number>
+  >
 
 /** Null: no facts have been derived yet. Throws UserError if the period is invalid. */
 export async function readReport(
@@ -86,7 +89,8 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
   const before = hasBefore && period.whole !== null ? data.before : null
   const begins = (date: LocalDate | null) => date !== null && date <= period.before.from
   const [isWhole, isWatched] = [begins(data.firstDate), begins(data.mirroredFrom)]
-  const { opened, ...watched } = current.backlog
+  const { volume, opened, watched } = numbersOf(current)
+  const earlier = before && numbersOf(before)
   const days = dayNumber(period.to) - dayNumber(period.from) + 1
   const { week, iso_week } = datePartsOf(dayNumber(period.from))
   return {
@@ -101,7 +105,7 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
       whole: period.whole,
     },
     before: period.before,
-    volume: compareEach(volumeOf(current), before && volumeOf(before), isWhole),
+    volume: compareEach(volume, earlier?.volume ?? null, isWhole),
     responseTimes: current.responseTimes
       // Without business hours, the times within them would repeat the others.
       .filter(({ hours }) => hours === 'all' || data.hasBusinessHours)
@@ -110,11 +114,11 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
         return { which, clock, hours, ...compareEach(durations, before?.responseTimes.find(isSame) ?? null, isWhole) }
       }),
     backlog: {
-      ...compareEach({ opened }, before?.backlog ?? null, isWhole),
-      ...compareEach(watched, before?.backlog ?? null, isWhole && isWatched),
+      ...compareEach({ opened }, earlier, isWhole),
+      ...compareEach(watched, earlier?.watched ?? null, isWhole && isWatched),
     },
     waitingNow: data.queue,
-    ai: compareEach(aiOf(current), before && aiOf(before), isWhole),
+    ai: compareEach(aiOf(current.counts), before && aiOf(before.counts), isWhole),
     // Those who wrote nothing in the period are left out.
     agents: current.agents.map(({ name, ...numbers }) => {
       const same = before?.agents.find((agent) => agent.name === name) ?? (before && nobody)
@@ -124,15 +128,19 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
       project.callsAsOf === null
         ? null
         : compareEach(current.calls, before?.calls ?? null, data.firstCallDate === '' || begins(data.firstCallDate)),
-    targets: current.targets.map(({ name, targetSeconds, hours, ...counts }) => {
+    targets: current.targets.map(({ name, targetSeconds, hours, ...numbers }) => {
       const same = before?.targets.find((target) => target.name === name)
-      return { name, targetSeconds, hours, ...compareEach(withShare(counts), same ? withShare(same) : null, isWhole) }
+      return { name, targetSeconds, hours, ...compareEach(numbers, same ?? null, isWhole) }
     }),
     // Every day of the period, also those that the calendar of the warehouse does not reach.
     days: datesOf(period).map((date) => {
       const { weekday } = datePartsOf(dayNumber(date))
       const isWhole = period.whole !== null && date <= period.whole.to
-      return { ...(data.days.find((row) => row.date === date) ?? { date, ...emptyDay }), weekday, isWhole }
+      const row = data.days.find((day) => day.date === date)
+      const { started = 0, waits = 0, handlings = 0 } = row ?? {}
+      const { openAtEnd = null, waitingAtEnd = null, humanAnswerMedianSeconds = null } = row ?? {}
+      const levels = { openAtEnd, waitingAtEnd, humanAnswerMedianSeconds }
+      return { date, started, waits, handlings, ...levels, weekday, isWhole }
     }),
     hours: data.hours,
     rollup: data.rollup,
@@ -140,8 +148,6 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
   }
 }
 
-const noLevels = { openAtEnd: null, waitingAtEnd: null, humanAnswerMedianSeconds: null }
-const emptyDay = { started: 0, waits: 0, handlings: 0, ...noLevels }
 const nobody = { messages: 0, conversations: 0, answers: 0, medianSeconds: null, p90Seconds: null }
 
 /** Compares all members. */
@@ -156,11 +162,13 @@ function compareEach<Name extends string>(
   ) as Changes<Name>
 }
 
-function volumeOf({ conversations, waits, messages }: PeriodData) {
-  return { conversationsStarted: conversations.started, ...waits, ...messages }
+/** `watched`: too small before changes were watched, as reopenings were not seen. */
+function numbersOf({ counts, levels }: PeriodData) {
+  const { started, incomplete, aiOnly, humanAndAi, opened, reopenings, handlings, ...volume } = counts
+  return { volume: { conversationsStarted: started, ...volume }, opened, watched: { reopenings, handlings, ...levels } }
 }
 
-function aiOf({ conversations: { started, aiOnly, humanAndAi: handedOver } }: PeriodData) {
+function aiOf({ started, aiOnly, humanAndAi: handedOver }: PeriodData['counts']) {
   const withAi = aiOnly + handedOver
   const shares = { aiOnlyShare: shareOf(aiOnly, withAi), handedOverShare: shareOf(handedOver, withAi) }
   return { withAi, aiOnly, handedOver, withAiShare: shareOf(withAi, started), ...shares }
@@ -168,8 +176,4 @@ function aiOf({ conversations: { started, aiOnly, humanAndAi: handedOver } }: Pe
 
 function shareOf(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole
-}
-
-function withShare({ waits, met, missed, open, without }: TargetCounts) {
-  return { waits, met, missed, open, without, metShare: shareOf(met, met + missed) }
 }

@@ -53,7 +53,7 @@ function ofTheFacts({ project: { asOf, isRebuilding, factsDue, timeZone }, perio
 
 function ofThePeriod({ period, today, firstDate, mirroredFrom, project, current }: ReportData): Reasons {
   const { before } = period
-  const { incomplete, started } = current.conversations
+  const { incomplete, started } = current.counts
   const hasBefore = firstDate !== null && firstDate <= before.to
   return {
     'period not over':

@@ -90,3 +90,9 @@ export function quoted(project: ProjectId, { from, to, agent }: PeriodFilter): W
 function quote(text: string): string {
   return `'${text.replaceAll("'", "''").replaceAll('\0', '')}'`
 }
+
+/** Columns under their names in camel case: `open_at_end` is `openAtEnd`. */
+export function columns(...names: readonly string[]) {
+  const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return sql.join(names.map((name) => sql`${sql.ref(inSnakeCase(name))} as ${sql.id(name)}`))
+}

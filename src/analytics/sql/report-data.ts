@@ -8,6 +8,7 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import { inSnapshot } from '../../warehouse/transactions.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
+import { columns } from './read-period-table.ts'
 import { readPeriods } from './report-periods.ts'
 import { describeDifference, readOpenQueue, serviceDifference } from './waiting.ts'
 
@@ -44,15 +45,6 @@ type StreamRow = Readonly<
     Record<'openGaps' | 'neverRead', number>
 >
 
-/** Columns under their names in camel case: `open_at_end` is `openAtEnd`. */
-const columns = (names: string) =>
-  sql.join(
-    names.split(' ').map((name) => {
-      const alias = name.replace(/^\w\./, '').replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-      return sql`${sql.ref(name)} as ${sql.id(alias)}`
-    }),
-  )
-
 /** Null: no facts of the project have been derived yet. All numbers are of one moment. */
 export function readReportData(
   db: Db,
@@ -64,7 +56,7 @@ export function readReportData(
   return inSnapshot(db, kind, async (read) => {
     const ofProject = sql`project_id = ${project}`
     const [state] = await read(sql<ReportProject>`
-      select ${columns('time_zone mirrored_since as_of calls_as_of facts_due is_rebuilding')} from dim_project
+      select ${columns('timeZone', 'mirroredSince', 'asOf', 'callsAsOf', 'factsDue', 'isRebuilding')} from dim_project
       where ${ofProject} and time_zone is not null`)
     if (state === undefined) return null
     const localDateOf = (time: string | null) =>
@@ -93,7 +85,7 @@ export function readReportData(
       mirroredFrom: localDateOf(state.mirroredSince),
       /** On some day of both periods, business is closed for a while. */
       hasBusinessHours: (extent?.limitedDays ?? 0) > 0,
-      ...(await readPeriods(read, project, period)),
+      ...(await readPeriods(read, kind, project, period, today)),
       hours: await read(sql<HourRow>`
         select d.weekday, w.started_hour as hour, count(*) as waits from fct_wait w
         join dim_date d on d.project_id = w.project_id and d.date = w.started_date
@@ -110,7 +102,7 @@ export function readReportData(
         select what, meaning, rows_all as "all", rows_wrong as wrong from report_quality
         where ${ofProject} and rows_wrong > 0 order by what`),
       streams: await read(sql<StreamRow>`
-        select ${columns('stream synced_at skipped failed open_gaps never_read')} from report_freshness
+        select ${columns('stream', 'syncedAt', 'skipped', 'failed', 'openGaps', 'neverRead')} from report_freshness
         where ${ofProject} order by stream`),
     }
   })

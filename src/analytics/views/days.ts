@@ -17,39 +17,41 @@ import { type AnalyticsView, kind, projectId } from './view-spec.ts'
 /** A view or query by day. */
 const byDay = (from: string, columns: MergedSource['columns']) => ({ key: ['project_id', 'date'], columns, from })
 
-const sources: readonly MergedSource[] = [
-  columnsByDay('fct_conversation', 'created_date', {
+/** What is counted of a day, by where it is read. */
+export const daySources = {
+  conversations: columnsByDay('fct_conversation', 'created_date', {
     started: [kind.count('conversations created'), 'count(*)'],
     ai_only: countIf('of these, those in which the AI wrote and no human', "answered_by = 'ai'"),
     incomplete: countIf('of these, those whose messages, times or senders are not all known', 'not is_complete'),
   }),
-  byDay('report_wait_day', {
+  waits: byDay('report_wait_day', {
     waits: kind.count('times that a visitor began to wait'),
     answered_by_human: kind.count('of these, ended by a message of a human'),
     answered_by_ai: kind.count('ended by a message of the AI'),
     closed_without_answer: kind.count('ended when the conversation was handled, without an answer'),
     ongoing_waits: kind.count('not ended yet; with the three above, the sum is waits'),
   }),
-  byDay("fct_contribution where role = 'visitor' group by project_id, date", {
+  messages: byDay("fct_contribution where role = 'visitor' group by project_id, date", {
     visitor_messages: [kind.count('messages that visitors wrote on this day'), 'sum(messages)'],
   }),
   // Not the view report_answer_day: Postgres would also plan, and compile, what its other clocks need.
-  byDay(`(${answersByDay('human_seconds')}) answers`, {
+  answers: byDay(`(${answersByDay('human_seconds')}) answers`, {
     human_answer_median_seconds: median('median of the waits for a human'),
     human_answer_p90_seconds: p90('nine tenths of these waits took this long at most'),
   }),
-  byDay(`(${answersByDay('human_business_seconds')}) business_answers`, {
+  businessAnswers: byDay(`(${answersByDay('human_business_seconds')}) business_answers`, {
     human_answer_business_median_seconds: median('median of these waits within business hours'),
   }),
-  byDay('report_call_day', { calls: kind.count('calls that started') }),
-  byDay('report_backlog_day', {
+  calls: byDay('report_call_day', { calls: kind.count('calls that started') }),
+  backlog: byDay('report_backlog_day', {
     opened: kind.count('conversations that entered the backlog for the first time'),
     reopenings: kind.count('times that a handled conversation was reopened, as far as this was seen'),
     handlings: kind.count('times that an open conversation was marked handled'),
     open_at_end: kind.level('conversations open at the end of the day'),
     waiting_at_end: kind.level('of these, those whose visitor was waiting'),
   }),
-]
+}
+const sources: readonly MergedSource[] = Object.values(daySources)
 
 const contacts = `(
           select project_id, created_date as date, visitor_id, 'conversation' as kind

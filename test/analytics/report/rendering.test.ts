@@ -139,11 +139,11 @@ test('times are those of the project, as on the other pages, and the first media
 })
 
 test('a period without data says so', () => {
-  const none = { waits: 0, answeredByHuman: 0, answeredByAi: 0, closedWithoutAnswer: 0, ongoingWaits: 0 }
-  const conversations = { started: 0, incomplete: 0, aiOnly: 0, humanAndAi: 0 }
+  const none = Object.keys(periodData().counts).map((name) => [name, 0])
+  const counts: ReturnType<typeof periodData>['counts'] = Object.fromEntries(none)
   const calls = { calls: 0, callers: 0, withRecording: 0, withLength: 0, seconds: 0, medianSeconds: null }
-  const backlog = { opened: 0, reopenings: 0, handlings: 0, openAtEnd: null, waitingAtEnd: null }
-  const current = periodData({ waits: none, conversations, calls, backlog, agents: [], targets: [] })
+  const levels = { openAtEnd: null, waitingAtEnd: null }
+  const current = periodData({ counts, calls, levels, agents: [], targets: [] })
   const page = reportPage([buildReport('shop', reportData({ current }), now)])
   expect(page.parts[0]?.notes[0]).toBe('Nothing was counted in this period.')
   expect(renderHtml(page)).not.toMatch(/NaN|Infinity|undefined|null/)

@@ -9,8 +9,7 @@ const report = (over: Partial<ReportData> = {}) => buildReport('shop', reportDat
 const whats = (over: Partial<ReportData>) => report(over).uncertainties.map(({ what }) => what)
 
 test('numbers stand beside those of the period before', () => {
-  const conversations = { ...periodData().conversations, started: 4 }
-  const before = periodData({ conversations })
+  const before = periodData({ counts: { ...periodData().counts, started: 4 } })
   const { volume, period } = report({ before })
   expect(volume.conversationsStarted).toEqual({
     ...{ value: 8, before: 4, change: 4 },
@@ -30,8 +29,8 @@ test('shares are of the conversations that they can be about', () => {
 })
 
 test('a share of nothing is no number', () => {
-  const none = { started: 0, incomplete: 0, aiOnly: 0, humanAndAi: 0 }
-  const { ai } = report({ current: periodData({ conversations: none }) })
+  const counts = { ...periodData().counts, started: 0, aiOnly: 0, humanAndAi: 0 }
+  const { ai } = report({ current: periodData({ counts }) })
   expect(ai.aiOnlyShare).toMatchObject({ value: null, comparison: 'nothing now' })
   expect(ai.withAiShare.value).toBeNull()
 })
@@ -82,7 +81,7 @@ test('calls that are not mirrored are not zero calls', () => {
 })
 
 test('every day of the period is there, also one without any number', () => {
-  const known = { date: '2026-11-10', started: 1, waits: 2, handlings: 0 }
+  const known = { ...periodData().counts, date: '2026-11-10', started: 1, waits: 2, handlings: 0 }
   const { days } = report({
     days: [{ ...known, openAtEnd: 3, waitingAtEnd: 1, humanAnswerMedianSeconds: 5 }],
   })
@@ -151,7 +150,7 @@ const uncertain: readonly (readonly [string, Partial<ReportData>, readonly strin
     'incomplete conversations',
     {
       project: { ...project, callsAsOf: null },
-      current: { ...current, conversations: { ...current.conversations, incomplete: 1 } },
+      current: { ...current, counts: { ...current.counts, incomplete: 1 } },
     },
     ['incomplete conversations'],
   ],
@@ -169,7 +168,7 @@ const uncertain: readonly (readonly [string, Partial<ReportData>, readonly strin
     {
       project: { ...project, callsAsOf: null },
       current: periodData({
-        targets: [{ name: 't', targetSeconds: 9, hours: 'business', waits: 2, met: 1, missed: 0, open: 1, without: 0 }],
+        targets: current.targets.map((target) => ({ ...target, open: 1 })),
       }),
     },
     ['targets undecided'],
