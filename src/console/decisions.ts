@@ -79,9 +79,8 @@ export async function filterOf(
   project: ConsoleProject,
   decision: DecisionName,
   { batch, ids, would }: DecisionTarget,
-  signal?: AbortSignal,
 ): Promise<OutboxFilter> {
-  const chosen = would !== null && batch !== null ? await reviews.idsByOutcome(project, batch, would, signal) : ids
+  const chosen = would !== null && batch !== null ? await reviews.idsByOutcome(project, batch, would) : ids
   return {
     ...(batch === null ? {} : { batch }),
     // Without a batch and without ids it would be everything.

@@ -17,6 +17,8 @@ export type ReviewedRow = ReturnType<typeof toReviewedRow>
 /** Of each outcome: nobody looks through more, and they are kept in memory for a while. */
 const reviewedRows = 1000
 const reviewHoldsMs: Ms = 20_000
+/** Each has the ids of all rows. */
+const maxReviews = 10
 /** A small batch is reviewed by then. */
 const reviewWaitsMs: Ms = 100
 
@@ -32,38 +34,40 @@ type Reviewed = { readonly outbox: Outbox; readonly at: EpochMs }
 
 export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, now: () => EpochMs) {
   const inTurn = createTurns()
-  const remember = <T>(
-    read: (reviewed: Reviewed, batch: string, signal: AbortSignal) => Promise<T>,
-    maxKeys?: number,
-  ) =>
-    rememberResults({
-      ...{ maxAgeMs: reviewHoldsMs, now, ...(maxKeys === undefined ? {} : { maxKeys }) },
-      read: ({ project, batch }: BatchOfProject, signal) =>
-        inTurn(async () => read(await open(project.projectId), batch, signal)),
-    })
-  const reviews = remember(readReview)
-  const outcomes = remember(groupByOutcome, 4)
+  const read = ({ project, batch }: BatchOfProject) =>
+    inTurn(async () => readReview(await open(project.projectId), batch))
+  const reviews = rememberResults({ maxAgeMs: reviewHoldsMs, now, maxKeys: maxReviews, read })
   return {
     /** Null: it is still being read. `version`: see `reviewVersion`. */
-    ofBatch: (project: ConsoleProject, batch: string, version: string, signal?: AbortSignal) =>
-      reviews.soon(`${project.projectId} ${batch} ${version}`, { project, batch }, reviewWaitsMs, signal),
-    /** The ids of the rows of a batch that would do this, in the order of the queue. `signal`: the client has left. */
-    idsByOutcome: async (project: ConsoleProject, batch: string, outcome: ReviewOutcome, signal?: AbortSignal) =>
-      (await outcomes.get(`${project.projectId} ${batch}`, { project, batch }, signal)).get(outcome) ?? [],
+    ofBatch: (project: ConsoleProject, batch: string, version: string) =>
+      reviews.soon(`${project.projectId} ${batch} ${version}`, { project, batch }, reviewWaitsMs),
+    /** The ids of the rows of a batch that would do this, in the order of the queue. */
+    idsByOutcome: async (project: ConsoleProject, batch: string, outcome: ReviewOutcome) =>
+      (await reviews.get(`${project.projectId} ${batch}`, { project, batch })).ids.get(outcome) ?? [],
   }
 }
 
-/** Of each outcome, so many rows as people look through. `at`: when. `checked`: rows that were checked with the service. */
-async function readReview(reviewed: Reviewed, batch: string, signal: AbortSignal) {
-  const kept = new Map<ReviewOutcome, number>()
+/**
+ * `at`: when. `checked`: rows that were checked with the service. `rows`: of each outcome, so many as people look through.
+ * `ids`: of all rows.
+ */
+async function readReview({ outbox, at }: Reviewed, batch: string) {
+  const ids = new Map<ReviewOutcome, string[]>()
   const rows: ReviewedRow[] = []
-  const { counts, groups, checks } = await review(reviewed, batch, signal, (row) => {
-    const count = kept.get(row.outcome) ?? 0
-    kept.set(row.outcome, count + 1)
-    if (count < reviewedRows) rows.push(toReviewedRow(row))
-  })
+  const add = (row: CheckedReview) => {
+    const known = ids.get(row.outcome) ?? []
+    if (known.length < reviewedRows) rows.push(toReviewedRow(row))
+    ids.set(row.outcome, known)
+    known.push(row.id ?? '')
+  }
+  const onReviews = async (reviews: readonly CheckedReview[]) => reviews.forEach(add)
+  const { counts, groups, checks } = await reviewSource(
+    batchSource(outbox, batch),
+    { reader: outbox, now: at },
+    onReviews,
+  )
   const named = groups.map((group) => ({ outcome: group.outcome, text: describeGroup(group, formatCount) }))
-  return { at: reviewed.at, counts, groups: named, checked: checks.rows, differing: checks.differing, rows }
+  return { at, counts, groups: named, checked: checks.rows, differing: checks.differing, rows, ids }
 }
 
 /** `differs`: what the service showed instead. */
@@ -75,29 +79,4 @@ function toReviewedRow(row: CheckedReview) {
     effect: `${row.why ?? row.changes.map(describeChange).join(', ')}${describeOrder(row)}`,
     differs: check?.differs === true ? describeDifference(row) : null,
   }
-}
-
-async function groupByOutcome(reviewed: Reviewed, batch: string, signal: AbortSignal) {
-  const ids = new Map<ReviewOutcome, string[]>()
-  await review(reviewed, batch, signal, ({ id, outcome }) => {
-    if (id === null) return
-    const known = ids.get(outcome)
-    if (known === undefined) ids.set(outcome, [id])
-    else known.push(id)
-  })
-  return ids
-}
-
-async function review(
-  { outbox, at }: Reviewed,
-  batch: string,
-  signal: AbortSignal,
-  onReview: (review: CheckedReview) => void,
-) {
-  const listBatch: typeof outbox.listBatch = async (...page) => {
-    signal.throwIfAborted()
-    return outbox.listBatch(...page)
-  }
-  const source = batchSource({ ...outbox, listBatch }, batch)
-  return reviewSource(source, { reader: outbox, now: at }, async (rows) => rows.forEach(onReview))
 }

@@ -23,8 +23,6 @@ export type ScreenRequest = {
   readonly query: (name: string) => string | null
   /** A parameter that may be given several times. */
   readonly all: Values
-  /** The client has left. */
-  readonly signal: AbortSignal
 }
 
 /** In place of a page. */

@@ -54,7 +54,7 @@ type BatchData = NonNullable<Awaited<ReturnType<typeof readBatchData>>>
  * `entries`: of those with the status that was asked for. The address with `only=state`: no rows, as they stay on a page.
  */
 export async function readBatchData(
-  request: Pick<ScreenRequest, 'warehouse' | 'outbox' | 'project' | 'id' | 'query' | 'signal'> & {
+  request: Pick<ScreenRequest, 'warehouse' | 'outbox' | 'project' | 'id' | 'query'> & {
     readonly reads: Pick<ScreenRequest['reads'], 'reviews' | 'checks'>
   },
 ) {
@@ -71,7 +71,7 @@ export async function readBatchData(
     return { ...none, ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))) }
   if (countOpen(counts) === 0) return none
   const version = reviewVersion(counts, found.check)
-  const review = await reads.reviews.ofBatch(project, id, version, request.signal).catch(errorText)
+  const review = await reads.reviews.ofBatch(project, id, version).catch(errorText)
   if (typeof review === 'string') return { ...none, review }
   return { ...none, review, ...(await pageOfReview(request, review?.rows ?? [], would)) }
 }

@@ -49,13 +49,13 @@ async function confirmSending(
 }
 
 export async function showConfirmation(request: ScreenRequest): Promise<Page | null> {
-  const { reads, warehouse, project, frame, all, query, signal } = request
+  const { reads, warehouse, project, frame, all, query } = request
   const decision = query('decision')
   const target = isDecision(decision) ? targetOf(all, decision) : null
   if (!isDecision(decision) || target === null) return null
   if (isAboutProject(decision)) return confirmSending(request, decision)
   const { batch, ids, would } = target
-  const filter = await filterOf(reads.reviews, project, decision, target, signal)
+  const filter = await filterOf(reads.reviews, project, decision, target)
   const only = operations.find((operation) => operation === query('only')) ?? null
   const after = Number(digitsOf(query('after')) ?? 0)
   const selection = await readSelection(warehouse, project, filter, { limit: rowsShown, only, after })
@@ -103,11 +103,11 @@ type Review = NonNullable<Awaited<ReturnType<ConsoleReads['reviews']['ofBatch']>
 
 /** What the rows of the batch would do that have not left: as its page says. Null: it is still being read. */
 async function readReview(
-  { reads, project, frame, signal }: ScreenRequest,
+  { reads, project, frame }: ScreenRequest,
   batch: NonNullable<Selection['batch']>,
 ): Promise<Review | null> {
   const version = reviewVersion(batch.counts, reads.checks.find(checkKey(project, batch.id)))
-  return visibleTo(frame, await reads.reviews.ofBatch(project, batch.id, version, signal))
+  return visibleTo(frame, await reads.reviews.ofBatch(project, batch.id, version))
 }
 
 function effects(review: Review | null, count: number, would: ReviewOutcome | null, frame: ProjectFrame): Html {

@@ -46,13 +46,10 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
     if (!(await site.requireRole(request, reply, screen.role))) return reply
     const project = await site.findProject(request.params.project)
     if (project === null || (screen.isDecision === true && config() === null)) return reply.callNotFound()
-    const client = new AbortController()
-    // It also closes after an answer, for which a review may go on.
-    reply.raw.once('close', () => void (reply.raw.writableFinished || client.abort()))
     const all = valuesOf(request.query)
     const warehouse = await reads.warehouse()
     const shown = await screen.show({
-      ...{ reads, warehouse, project, all, id: request.params.id ?? '', signal: client.signal },
+      ...{ reads, warehouse, project, all, id: request.params.id ?? '' },
       ...{ db: warehouse.projectDb(project.projectId), outbox: createOutbox(warehouse.projectDb(project.projectId)) },
       frame: await site.projectFrame(request.viewer, project),
       query: (name) => all(name).at(0)?.slice(0, 1000) ?? null,
@@ -90,9 +87,7 @@ function handleProblems(app: FastifyInstance, { log, sendProblem }: Site): void 
   app.setNotFoundHandler((_, reply) => sendProblem(reply, 404, ...notFound(prefix)))
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? (error instanceof UserError ? 503 : 500)
-    // What was being read for a client that has left was given up.
-    if (status >= 500 && !reply.raw.destroyed)
-      log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
+    if (status >= 500) log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
     const text =
       error instanceof UserError ? `${error.message}. ${error.next}` : status < 500 ? error.message : 'See the log.'
     return sendProblem(reply, status, 'This did not work', text, prefix)

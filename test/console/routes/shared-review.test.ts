@@ -1,6 +1,5 @@
-/** The review that a page needs: one for all who ask for the same, and none for those who have left. */
+/** The review that a page needs: one for all who ask for the same. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
@@ -42,15 +41,14 @@ async function start(onRead: (batch: string) => void = () => {}) {
     return { ...reader, listBatch }
   }
   const reviews = createReviews(async (id) => ({ outbox: counting(id), at: Date.now() }), Date.now)
-  const ask = (signal?: AbortSignal) => reviews.idsByOutcome(project, 'big', 'would_send', signal)
-  const page = (id: string, signal = new AbortController().signal) => {
+  const ask = () => reviews.idsByOutcome(project, 'big', 'would_send')
+  const page = (id: string) => {
     const request = {
       reads: { reviews, checks: createChecks() },
       warehouse,
       outbox: createOutbox(warehouse.projectDb('main')),
       project,
       id,
-      signal,
     }
     return readBatchData({ ...request, query: () => null })
   }
@@ -67,29 +65,7 @@ test('ten who ask for the same at the same time, and who asks soon afterwards, s
   expect(reads()).toBe(alone.reads())
 })
 
-test('it ends when the last of them has left', async () => {
-  const clients = [new AbortController(), new AbortController()]
-  const { ask, reads } = await start(() => clients[0]!.abort())
-  const [first, second] = clients.map(({ signal }) => ask(signal))
-  expect(await second).toHaveLength(rows)
-  await first
-  const whole = reads()
-
-  const leaving = new AbortController()
-  const other = await start(() => leaving.abort())
-  await expect(other.ask(leaving.signal)).rejects.toThrow('aborted')
-  expect([whole > 2, other.reads()]).toEqual([true, 1])
-  // Nothing of it is left for the next one.
-  expect(await other.ask()).toHaveLength(rows)
-})
-
-test('the page of a batch ends its review with its client, and reviews of two batches follow one another', async () => {
-  const leaving = new AbortController()
-  const left = await start(() => leaving.abort())
-  await left.page('big', leaving.signal)
-  await sleep(200)
-  expect(left.reads()).toBe(1)
-
+test('reviews of two batches follow one another', async () => {
   const alone = await start()
   await alone.ask()
   const order: string[] = []
