@@ -1,6 +1,6 @@
 /**
- * The budget for the requests of one process: they queue by priority, and the first of each queue requests a slot. Slots
- * that are requested or released while the store answers share its next update, as each update is a write to the store.
+ * The budget for the requests of one process: they queue by priority, and the first of each queue request a slot. Slots
+ * are released with the next request for one, as each update is a write to the store.
  */
 import { randomUUID } from 'node:crypto'
 import type { Ms } from '../../values/time.ts'
@@ -22,16 +22,11 @@ type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithReso
 
 const ignoreError = () => {}
 
-/** Slots requested at once: a more urgent request that comes meanwhile goes after these. */
-const maxTogether = 16
-
 /** `processId`: names this process in the store. `now`: a clock that `createUptime` has made. */
 export function createRequestBudget(store: BudgetStore, processId: string = randomUUID(), now = createUptime()) {
   const queues = new Map<string, Set<QueuedRequest>>()
   const releases = createDelayedReleases(store)
   let isServing = false
-  /** How many slots are requested at once: one while there are fewer slots than requests. */
-  let together = maxTogether
   let wakeUp = () => {}
 
   const releaseUnsent = (slot: Slot) => void store.release(slot, 'unsent').then(() => wakeUp(), ignoreError)
@@ -55,19 +50,10 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
     // Taken before the request: the slot cannot have been granted earlier.
     const requestedAt = now()
     void releases.flush()
-    const decide = async (pending: readonly PendingRequest[]) => {
-      return { pending, decision: await store.acquire(processId, pending) }
-    }
-    // In one update of the store.
-    const decisions = await Promise.all(pendingTogether(heads, queues, together).map(decide))
-    const ageMs = () => now() - requestedAt
-    for (const { pending, decision } of decisions)
-      if ('slot' in decision) grantNext(pending[decision.granted], decision.slot, ageMs)
-    const last = decisions.at(-1)?.decision
-    const mustWait = last !== undefined && 'waitMs' in last
-    together = mustWait ? 1 : Math.min(together * 2, maxTogether)
-    if (!mustWait) return
-    const timer = setTimeout(wake, last.waitMs)
+    const pending = heads.map(({ request }) => request)
+    const decision = await store.acquire(processId, pending)
+    if ('slot' in decision) return grantNext(pending[decision.granted], decision.slot, () => now() - requestedAt)
+    const timer = setTimeout(wake, decision.waitMs)
     return woken.finally(() => clearTimeout(timer))
   }
 
@@ -107,21 +93,6 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
     /** Releases the slots that wait to be released together; call it before the store is closed. Never fails. */
     flush: releases.flush,
   }
-}
-
-/**
- * For each slot that is requested at once, the requests that may use it. Several slots only if all requests are of one
- * kind: the store decides which of several kinds goes first, and each decision depends on the one before.
- */
-function pendingTogether(
-  heads: readonly QueuedRequest[],
-  queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>,
-  most: number,
-): readonly (readonly PendingRequest[])[] {
-  const [head] = heads
-  const queue = heads.length === 1 && head !== undefined ? queues.get(queueName(head.request)) : undefined
-  if (queue === undefined) return [heads.map(({ request }) => request)]
-  return [...queue.values().take(most)].map(({ request }) => [request])
 }
 
 /** Rejects when the signal is aborted, and removes the request from its queue. */

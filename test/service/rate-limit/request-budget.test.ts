@@ -107,29 +107,6 @@ describe('updates of the store', () => {
     return { counted, budget: createRequestBudget(createTestStore({ ...record, compareAndSet }, options).store) }
   }
 
-  test('requests that wait during one are granted together by the next, in their order', async () => {
-    const { budget, counted } = countedBudget()
-    const order: number[] = []
-    const acquire = async (n: number) => {
-      await budget.acquire(slotRequest('backfill'))
-      order.push(n)
-    }
-    await Promise.all(Array.from({ length: 16 }, (_, n) => acquire(n)))
-    expect(counted.swaps).toBe(2)
-    expect(order).toEqual(Array.from({ length: 16 }, (_, n) => n))
-    expect(await budget.view()).toMatchObject({ inUse: 16 })
-  })
-
-  test('one takes sixteen slots at most, so that a more urgent request is not behind more', async () => {
-    const { budget } = countedBudget()
-    const order: Priority[] = []
-    const acquire = (priority: Priority) => budget.acquire(slotRequest(priority)).then(() => void order.push(priority))
-    const backfill = Array.from({ length: 60 }, () => acquire('backfill'))
-    await backfill[0]
-    await Promise.all([acquire('fresh'), ...backfill])
-    expect(order.indexOf('fresh')).toBeLessThanOrEqual(1 + 2 * 16)
-  })
-
   test('slots of answered requests are released together with the next request, or soon', async () => {
     const { budget, counted } = countedBudget()
     const slots = await Promise.all(Array.from({ length: 3 }, () => budget.acquire(slotRequest('backfill'))))
