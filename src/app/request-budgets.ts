@@ -1,6 +1,6 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
 
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { backendKindOf } from '../config/queue-backends.ts'
@@ -13,7 +13,6 @@ import { type BudgetPause, type SlotLimits, steadyLimits } from '../service/core
 import { type BudgetPolicy, changedMargins, decodeMargins, type Margins } from '../service/core/margin.ts'
 import { type BudgetStore, createMemoryStore, createSharedStore } from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
-import { createUptime } from '../service/rate-limit/uptime.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
@@ -39,8 +38,6 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
     : null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
-  // One for all budgets, as each reads the system's once a second.
-  const uptime = createUptime()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)
   const records = warehouse === null ? null : createBudgetRecords(warehouse.pool)
   let isClosed = false
@@ -49,8 +46,7 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
   const open = (project: ProjectConfig, name: string): RequestBudget => {
     const { projectId } = project
     const policy = policyOf(project)
-    if (warehouse === null || records === null)
-      return createRequestBudget(createMemoryStore(policy), randomUUID(), uptime)
+    if (warehouse === null || records === null) return createRequestBudget(createMemoryStore(policy))
     const keyUse = records.keyUse(name)
     const projectDb = warehouse.projectDb(projectId)
     const record = redis?.record(name) ?? records.record(name)
@@ -74,10 +70,10 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
       // The budget's record keeps it, too.
       recordBehaviours(projectDb, changed).catch(() => {})
     }
-    const store = createSharedStore({ policy, record, keyUse, onClosed, readMargins, onMargins, monotonic: uptime })
+    const store = createSharedStore({ policy, record, keyUse, onClosed, readMargins, onMargins })
     // A slot whose grant did not reach us expires by itself.
     const acquire: BudgetStore['acquire'] = (...args) => warehouse.retry.run(() => store.acquire(...args))
-    const budget = createRequestBudget({ ...store, acquire }, randomUUID(), uptime)
+    const budget = createRequestBudget({ ...store, acquire })
     return budget
   }
 

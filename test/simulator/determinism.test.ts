@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { createUptime } from '../../src/service/rate-limit/uptime.ts'
+import { uptimeMs } from '../../src/service/rate-limit/budget-store.ts'
 import { toTimestamp } from '../../src/values/time.ts'
 import { fastFolder } from '../support/fast-folder.ts'
 import { findDifference } from './find-difference.ts'
@@ -71,7 +71,6 @@ test('a clock that is not the schedule’s is noticed', async () => {
 })
 
 test('after a schedule the clocks of this process run on', async () => {
-  const uptimeMs = createUptime()
   await runSchedule(1, await openDatabase())
   const before = uptimeMs()
   await sleep(50)

@@ -1,4 +1,5 @@
 /** Where the state of a budget is kept: in memory, or in a record that processes share. */
+import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { acquireSlot, defaultMaxDurationMs, type PendingRequest } from '../core/acquire-slot.ts'
@@ -30,7 +31,12 @@ import {
   toleratedGainMs,
 } from '../core/fail-closed.ts'
 import type { BudgetPolicy, Margins } from '../core/margin.ts'
-import { createUptime } from './uptime.ts'
+
+/**
+ * Keeps running while the machine is suspended. Where it goes back, as it may when a virtual machine moves, the shared
+ * budget closes for once, as if the clock of its store had been set forward.
+ */
+export const uptimeMs = (): Ms => uptime() * 1000
 
 /** Decisions are made where the state is, by its clock; a process only waits as long as the decision says. */
 export type BudgetStore = ReturnType<typeof createStateStore>
@@ -82,7 +88,7 @@ export type SharedStoreOptions = {
   readonly onMargins?: (before: Margins, now: Margins) => void
   /** How long a request of any process can take at most, from requesting its slot. */
   readonly maxDurationMs?: Ms
-  /** Milliseconds of a clock that is never set, and that keeps running while the machine is suspended. */
+  /** `uptimeMs`, or a test's. */
   readonly monotonic?: () => Ms
   /** 0 to below 1. */
   readonly random?: () => number
@@ -106,7 +112,7 @@ const storeTimeoutMs = 10_000
  */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
-  const { monotonic = createUptime(), readMargins, onMargins } = options
+  const { monotonic = uptimeMs, readMargins, onMargins } = options
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
   let lastSeen: StateSnapshot | null = null
@@ -151,7 +157,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
 
   /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
   async function recordUse(at: Ms): Promise<void> {
-    if (at - useRecordedAt < recordUseEveryMs) return
+    if (Math.abs(at - useRecordedAt) < recordUseEveryMs) return
     await withTimeout(keyUse.recordUse())
     useRecordedAt = at
   }

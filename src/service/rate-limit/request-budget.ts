@@ -8,8 +8,7 @@ import { grantTtlMs, type PendingRequest } from '../core/acquire-slot.ts'
 import { ApiError } from '../core/api-failure.ts'
 import { priorities } from '../core/api-request.ts'
 import type { Slot } from '../core/budget.ts'
-import type { BudgetStore } from './budget-store.ts'
-import { createUptime } from './uptime.ts'
+import { type BudgetStore, uptimeMs } from './budget-store.ts'
 
 export type RequestBudget = ReturnType<typeof createRequestBudget>
 
@@ -22,8 +21,8 @@ type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithReso
 
 const ignoreError = () => {}
 
-/** `processId`: names this process in the store. `now`: a clock that `createUptime` has made. */
-export function createRequestBudget(store: BudgetStore, processId: string = randomUUID(), now = createUptime()) {
+/** `processId`: names this process in the store. `now`: a clock like `uptimeMs`. */
+export function createRequestBudget(store: BudgetStore, processId: string = randomUUID(), now = uptimeMs) {
   const queues = new Map<string, Set<QueuedRequest>>()
   const releases = createDelayedReleases(store)
   let isServing = false

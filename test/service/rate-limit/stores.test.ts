@@ -286,7 +286,7 @@ describe('the clock of the store', () => {
     }
     const [one, other] = [start(), start()]
     for (const { store } of [one, other]) await granted(store)
-    return { ...location, one, other, advance, start }
+    return { ...location, own, one, other, advance, start }
   }
 
   test('that is set forward closes the budget once, for all processes', async () => {
@@ -307,6 +307,17 @@ describe('the clock of the store', () => {
     advance(10)
     expect(await other.store.acquire('me', [read])).toHaveProperty('slot')
     expect([...one.lost, ...other.lost]).toEqual([expect.stringContaining('set back')])
+  })
+
+  test('is not trusted for once where the clocks of the processes go back', async () => {
+    const { own, one, other, advance } = await world()
+    own.now -= 3_600_000
+    expect(await one.store.acquire('me', [read])).toHaveProperty('waitMs')
+    advance(closedMs - 10)
+    expect(await other.store.acquire('me', [read])).toHaveProperty('waitMs')
+    advance(10)
+    for (const { store } of [one, other]) expect(await store.acquire('me', [read])).toHaveProperty('slot')
+    expect([...one.lost, ...other.lost]).toEqual([expect.stringContaining('set forward')])
   })
 
   test('that runs ahead makes the margin wide for a deadline and a window, and closes the budget beyond a second', async () => {
