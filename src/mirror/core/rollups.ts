@@ -25,44 +25,45 @@ const minRereadIntervalSeconds = 6 * hourSeconds
 const recentDays = 7
 /** How many of the older days it reads again: nightly reconciles cover all of them within a week. */
 const rereadShare = { atLeast: 30, oneIn: 7 }
-
-/** How many settled days to read again: of the last ones, and of the older ones. */
-export type RereadCounts = { readonly last: number; readonly older: number }
+/** A day that was read within this time was read by this reconcile, before it was interrupted. */
+const sameReconcileSeconds = 20 * hourSeconds
 
 /**
  * The days to read. `missing`: never read, in the given order. `unsettled`: last read before or soon after their end.
- * `last` and `older`: settled ones to read again. `failed`: past days that could not be read the last time. The
- * unsettled, last and older ones are least recently read first.
+ * `settled`: to be read again. `failed`: past days that could not be read the last time. The unsettled and settled ones
+ * are least recently read first.
  */
-type RollupPlan = {
-  readonly [Group in 'missing' | 'unsettled' | 'last' | 'older' | 'failed']: readonly LocalDay[]
-}
+type RollupPlan = { readonly [Group in 'missing' | 'unsettled' | 'settled' | 'failed']: readonly LocalDay[] }
 
-/** `days`: newest first. `remaining`: what an interrupted run still has to read again; null = decided by the mode. */
+/** `days`: newest first. */
 export function planRollups(
   days: readonly LocalDay[],
   stored: readonly StoredRollup[],
   now: EpochSeconds,
   mode: SyncMode,
-  remaining: RereadCounts | null,
-  hasGap: (day: LocalDay) => boolean = () => false,
+  hasGap: (day: LocalDay) => boolean,
 ): RollupPlan {
   const keyOf = ({ from, to }: Pick<LocalDay, 'from' | 'to'>) => `${from}/${to}`
   const lastReads = new Map(stored.map((rollup) => [keyOf(rollup), rollup.readAt]))
   const lastRead = (day: LocalDay) => lastReads.get(keyOf(day))
   const oldestReadFirst = (all: readonly LocalDay[]) => all.toSorted((a, b) => (lastRead(a) ?? 0) - (lastRead(b) ?? 0))
+  const notReadYet = (all: readonly LocalDay[], most: number) => {
+    const due = all.filter((day) => now - (lastRead(day) ?? 0) > sameReconcileSeconds)
+    return oldestReadFirst(due).slice(0, Math.max(0, most - (all.length - due.length)))
+  }
   const {
     missing = [],
     unsettled = [],
     settled = [],
     failed = [],
   } = Object.groupBy(days, (day) => (hasGap(day) && day.to <= now ? 'failed' : groupOf(day, lastRead(day), now)))
-  const { last, older } = remaining ?? plannedRereads(mode, settled.length)
+  const share = Math.max(rereadShare.atLeast, Math.ceil((settled.length - recentDays) / rereadShare.oneIn))
+  const [recent, older] = [settled.slice(0, recentDays), settled.slice(recentDays)]
+  const rereads = { incremental: [], reconcile: [...notReadYet(recent, recentDays), ...notReadYet(older, share)] }
   return {
     missing,
     unsettled: oldestReadFirst(unsettled),
-    last: oldestReadFirst(settled.slice(0, recentDays)).slice(0, last),
-    older: oldestReadFirst(settled.slice(recentDays)).slice(0, older),
+    settled: mode === 'full' ? oldestReadFirst(settled) : rereads[mode],
     failed: mode === 'incremental' ? takeInTurn(failed, maxFailedRereads, now) : failed,
   }
 }
@@ -78,22 +79,4 @@ function groupOf(day: LocalDay, lastRead: EpochSeconds | undefined, now: EpochSe
   if (lastRead >= day.to + settlingSeconds) return 'settled'
   const isDue = day.to > now || lastRead < day.to || now - lastRead > minRereadIntervalSeconds
   return isDue ? 'unsettled' : 'settled'
-}
-
-/** What a sync run has to read again of `days` settled days. */
-function plannedRereads(mode: SyncMode, days: number): RereadCounts {
-  const [last, older] = [Math.min(days, recentDays), Math.max(0, days - recentDays)]
-  if (mode === 'incremental') return { last: 0, older: 0 }
-  if (mode === 'full') return { last, older }
-  return { last, older: Math.min(older, Math.max(rereadShare.atLeast, Math.ceil(older / rereadShare.oneIn))) }
-}
-
-/** As a stored cursor: `7 34`. */
-export function writeRereadCounts({ last, older }: RereadCounts): string {
-  return `${last} ${older}`
-}
-
-export function readRereadCounts(cursor: string | null): RereadCounts | null {
-  const [, last, older] = /^(\d+) (\d+)$/.exec(cursor ?? '') ?? []
-  return last === undefined || older === undefined ? null : { last: Number(last), older: Number(older) }
 }

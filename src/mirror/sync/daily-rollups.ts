@@ -8,14 +8,7 @@ import { ApiError, describeFailure, isBudgetUnavailable, throwIfAborted } from '
 import { type LocalDay, localDaysBetween } from '../../values/days.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 import type { StoredRollup } from '../core/mirror.ts'
-import {
-  dayGapKey,
-  historyGapKey,
-  planRollups,
-  type RereadCounts,
-  readRereadCounts,
-  writeRereadCounts,
-} from '../core/rollups.ts'
+import { dayGapKey, historyGapKey, planRollups } from '../core/rollups.ts'
 import type { DailyStream } from '../core/stream-kinds.ts'
 import { throwIfSliceOver } from './concurrency.ts'
 import { commitWithoutRows } from './pages.ts'
@@ -29,9 +22,6 @@ import {
   unreadableDayReason,
 } from './rollup-days.ts'
 import { createPresentTime, priorityFor, type SyncRun } from './run.ts'
-
-/** How many days a reconcile still has to read again. The times of their last reads show which ones. */
-const rereadCursor = 'analytics:again'
 
 export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promise<void> {
   const unconfirmed = await unconfirmedZoneReason(run.mirror, run.timeZone)
@@ -47,50 +37,39 @@ export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promi
     return
   }
   const reader = createDayReader(run, stream, present)
-  const now = present()
-  const isRightDay = () => isSameDay(present(), now, run.timeZone)
-  const isDone = await readDays(run, stream, history, reader, { now, isRightDay })
-  if (!isDone) await readDays(run, stream, history, reader, { now: present(), isRightDay: () => true })
+  await readDays(run, stream, history, reader, present())
   reader.throwIfNoneRead()
 }
 
-/** `isRightDay`: no response has shown that the current day is another one. */
-type DayClock = { readonly now: EpochSeconds; readonly isRightDay: () => boolean }
-
-/** False if a response shows that the current day is another one; that response is not stored. */
 async function readDays(
   run: SyncRun,
   stream: DailyStream,
   history: RollupHistory,
   { readDay }: ReturnType<typeof createDayReader>,
-  { now, isRightDay }: DayClock,
-): Promise<boolean> {
+  now: EpochSeconds,
+): Promise<void> {
   const stored = await run.mirror.readRollups()
   const days = daysToMirror(run, history, stored, now)
-  // An interrupted reconcile continues with its remaining days.
-  const remaining = run.mode === 'reconcile' ? readRereadCounts(await run.mirror.readCursor(rereadCursor)) : null
   const gapKeys = await readGapKeys(run, stream)
-  const plan = planRollups(days, stored, now, run.mode, remaining, (day) => gapKeys.has(dayGapKey(day)))
-  const { unsettled, missing, last, older, failed } = plan
+  const plan = planRollups(days, stored, now, run.mode, (day) => gapKeys.has(dayGapKey(day)))
+  const { unsettled, missing, settled, failed } = plan
   if (missing.length > 0) await noticeTimeZoneChange(run, stream, stored)
-  const all = [...unsettled, ...missing, ...last, ...older]
-  run.stats.setRemaining(stream.name, all.length + failed.length)
-  for (const [index, day] of all.entries()) {
-    const isReread = run.mode === 'reconcile' && index >= unsettled.length + missing.length
-    const left = all.length - index - 1
-    const rereads = { last: Math.max(0, left - older.length), older: Math.min(left, older.length) }
-    if (!(await readDay(day, missing.includes(day), isRightDay, isReread ? rereads : null))) return false
+  run.stats.setRemaining(stream.name, unsettled.length + missing.length + settled.length + failed.length)
+  for (const day of unsettled) {
+    await readDay(day, false)
+    throwIfAborted(run.signal)
+  }
+  for (const [index, day] of [...missing, ...settled].entries()) {
     // The days that every run reads do not use up a time slice, so that a short one makes progress with the others.
-    if (index < unsettled.length) throwIfAborted(run.signal)
-    else if (index < all.length - 1) throwIfSliceOver(run)
+    if (index > 0) throwIfSliceOver(run)
+    await readDay(day, missing.includes(day))
   }
   await finishDays(run, stream, history, days)
   for (const day of failed) {
     throwIfAborted(run.signal)
     if (run.isSliceOver?.() === true) break
-    await readDay(day, true, () => true, null)
+    await readDay(day, true)
   }
-  return true
 }
 
 /** With another time zone also the days before the first known row, so that each of the old rollups is replaced. */
@@ -119,23 +98,21 @@ function createDayReader(run: SyncRun, stream: DailyStream, present: () => Epoch
     if (why === null || (inARow >= maxFailuresInARow && !isOfDays)) throw error
     return why
   }
-  /** Stores the day, or a gap for it. `rereads`: what a reconcile still has to read again afterwards. */
-  const readDay = async (day: LocalDay, isFirst: boolean, isRightDay: () => boolean, rereads: RereadCounts | null) => {
-    const cursors = rereads === null ? {} : { [rereadCursor]: writeRereadCounts(rereads) }
+  /** Stores the day, or a gap for it; nothing if it lies in the future, as a response may show. */
+  const readDay = async (day: LocalDay, isFirst: boolean): Promise<void> => {
+    if (day.from > present()) return
     const dedupKey = dayGapKey(day)
     const fetched = await fetchDay(run, stream, day, priorityFor(run, isFirst), present()).catch(recordFailure)
-    if (!isRightDay()) return false
+    if (day.from > present()) return
     if (typeof fetched === 'string') {
       const gap = { stream: stream.name, from: day.from, to: day.to - 1, reason: fetched, dedupKey }
-      await commitWithoutRows(run, stream.name, { cursors, gaps: [gap] })
-      return true
+      return commitWithoutRows(run, stream.name, { gaps: [gap] })
     }
     ;[inARow, hasRead] = [0, true]
     const rows = [stream.parseRow(fetched.data, day, run.timeZone, present())]
     const { requestedAt } = fetched
-    const page = { stream: stream.name, rows, requestedAt, cursors, resolvedGapKeys: [dedupKey] }
+    const page = { stream: stream.name, rows, requestedAt, resolvedGapKeys: [dedupKey] }
     run.stats.recordPage(stream.name, 1, await run.mirror.commit(page))
-    return true
   }
   const throwIfNoneRead = () => {
     if (!hasRead && firstError !== undefined) throw firstError
@@ -149,10 +126,6 @@ function failedDayReason(error: unknown): string | null {
   const { failure } = error
   const isOfDay = failure.kind === 'refused' || (failure.kind === 'transient' && !isBudgetUnavailable(failure))
   return isOfDay ? describeFailure(failure) : null
-}
-
-function isSameDay(a: EpochSeconds, b: EpochSeconds, zone: string): boolean {
-  return localDaysBetween(a, b, zone).length === 1 && localDaysBetween(b, a, zone).length === 1
 }
 
 /** Requests nothing, because a history that begins today would look complete. */
@@ -189,7 +162,6 @@ async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHist
   const current = new Set(days.map(dayGapKey))
   const outdated = [...(await readGapKeys(run, stream))].filter((key) => key !== historyGapKey && !current.has(key))
   await commitWithoutRows(run, stream.name, {
-    cursors: { [rereadCursor]: null },
     gaps: isUnknown ? [gap] : [],
     resolvedGapKeys: [...outdated, ...(isUnknown ? [] : [historyGapKey])],
   })

@@ -377,5 +377,8 @@ describe('an old rollup', () => {
     const others = read.filter((from) => from !== today)
     expect(new Set(others).size).toBe(others.length)
     expect(others.length).toBeGreaterThanOrEqual(7 + 30)
+    expect(others.length).toBeLessThanOrEqual(2 + 7 + 30)
+    await sync({ mode: 'reconcile' })
+    expect(requestedDays(sandbox)).toEqual([today])
   })
 })
