@@ -107,6 +107,16 @@ for (const senderType of ['human', 'api']) {
   })
 }
 
+test('a conversation without a message when it was seen is not handled once a visitor has written', async () => {
+  const service = await startIndependentDouble()
+  const o = await createOutboxFor(service)
+  await o.queue(handledLine)
+  await o.warehouse.query(`update writebacks set seen = '{"last_message_at":null}'`)
+  await o.push()
+  expect(await o.statuses()).toEqual(['conflict'])
+  expect(service.done()).toEqual([])
+})
+
 test('a write-back that a gateway blocks fails, and the others continue', async () => {
   const service = await startIndependentDouble({
     write: (_path, body) =>

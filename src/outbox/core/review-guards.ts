@@ -5,6 +5,7 @@
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import { type FieldValues, fieldNames } from './fields.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
+import type { TargetSnapshot } from './outbox-entry.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
 import { effectOf, marksHandled, type WritebackRequest } from './writeback-request.ts'
 
@@ -59,14 +60,28 @@ function findNewMessage(row: ReviewRow, request: WritebackRequest, facts: GuardF
 
 /** Up to when the person saw the conversation: as it was when the row was queued, or else as the mirror shows it now. */
 function timeSeen({ queued }: ReviewRow, { lastMessageAt }: ConversationState): EpochSeconds | undefined {
-  return queued === null ? parseTime(lastMessageAt) : (parseTime(queued.seen?.last_message_at) ?? parseTime(queued.at))
+  const last = parseTime(lastMessageAt)
+  return queued === null ? last : (seenUntil(queued.seen, last) ?? parseTime(queued.at))
+}
+
+/**
+ * Of what the mirror showed when it was queued: the time of the last message, 0 if there was none. Undefined if that is not
+ * known, as it is if the service never names that time.
+ */
+export function seenUntil(seen: TargetSnapshot | null, last: EpochSeconds | undefined): EpochSeconds | undefined {
+  const wasEmpty = seen?.last_message_at === null && last !== undefined
+  return wasEmpty ? 0 : parseTime(seen?.last_message_at)
+}
+
+export function describeNewMessage(last: EpochSeconds, after: EpochSeconds): string {
+  return `a visitor wrote at ${rfc3339(last)}${after === 0 ? '' : `, after ${rfc3339(after)}`}`
 }
 
 function findMessageAfter(conversation: ConversationState, at: EpochSeconds): Obstacle | null {
   const { isLastByVisitor, lastMessageAt, lastVisitorMessage } = conversation
   const last = parseTime(lastMessageAt)
   if (isLastByVisitor && last !== undefined && last > at)
-    return { reason: 'visitor_wrote', why: `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(at)}` }
+    return { reason: 'visitor_wrote', why: describeNewMessage(last, at) }
   if (lastVisitorMessage === null || timeOf(lastVisitorMessage) <= at) return null
   return visitorWrote(lastVisitorMessage)
 }

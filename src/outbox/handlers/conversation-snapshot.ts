@@ -9,7 +9,7 @@ import { asJsonObject } from '../../values/json.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import { toLaneName } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
-import type { ShownReply } from '../core/review-guards.ts'
+import { describeNewMessage, type ShownReply, seenUntil } from '../core/review-guards.ts'
 import type { Task, WritebackDeps } from './operation-handler.ts'
 
 export type SnapshotMessage = ShownReply & { readonly side: MessageSide }
@@ -69,7 +69,7 @@ function toPrecondition(writeback: Writeback, expect: string | null, conversatio
   const expectedAt = parseTime(expect)
   if (expectedAt !== undefined) return { at: expectedAt, isFromMirror: false }
   if (expect !== null) return { id: expect }
-  const mirroredAt = parseTime(writeback.targetSnapshot?.last_message_at)
+  const mirroredAt = seenUntil(writeback.targetSnapshot, parseTime(asJsonObject(conversation.data)?.lastMessageAt))
   if (mirroredAt !== undefined) return { at: mirroredAt, isFromMirror: true }
   // Corrects for the difference between the service's clock and ours.
   const clockOffset =
@@ -93,7 +93,7 @@ export async function findViolation(
   const hasMoved = 'id' in precondition || last === undefined || last > precondition.at
   const isByVisitor = toMessageSide(fields?.lastMessageSenderType) === 'visitor'
   if ('at' in precondition && last !== undefined && hasMoved && isByVisitor)
-    return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(precondition.at)}`
+    return describeNewMessage(last, precondition.at)
   const mirroredIds = await readMirroredIds(deps, conversationId, precondition)
   if (!hasMoved && mirroredIds === null) return null
   const { messages, utterances, isComplete } = await readSnapshot(deps, conversationId)
