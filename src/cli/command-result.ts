@@ -32,9 +32,10 @@ export async function runAndPrint(
 }
 
 type Named = { readonly name: ProjectName }
+type Projects = { readonly projects: readonly Named[] }
 
 /** `hint`: writes a command as it has to be typed for this project. */
-type CallOf<C extends { readonly projects: readonly Named[] }> = {
+type CallOf<C extends Projects> = {
   readonly config: C
   readonly project: C['projects'][number]
   readonly hint: CommandHint
@@ -129,10 +130,7 @@ export function joinResults<T, Call extends { readonly project: Named }>(
 }
 
 /** The projects that `--project` selects; all of them without it. */
-export function selectCalls<C extends { readonly projects: readonly Named[] }>(
-  config: C,
-  name: ProjectName | undefined,
-): readonly CallOf<C>[] {
+export function selectCalls<C extends Projects>(config: C, name: ProjectName | undefined): readonly CallOf<C>[] {
   const all = config.projects.map((project) => ({
     config,
     project,
@@ -145,11 +143,7 @@ export function selectCalls<C extends { readonly projects: readonly Named[] }>(
 }
 
 /** The one project of a command. `what`: the message if the choice is ambiguous. */
-export function selectCall<C extends { readonly projects: readonly Named[] }>(
-  config: C,
-  name: ProjectName | undefined,
-  what: string,
-): CallOf<C> {
+export function selectCall<C extends Projects>(config: C, name: ProjectName | undefined, what: string): CallOf<C> {
   const calls = selectCalls(config, name)
   const [call, ...others] = calls
   if (call !== undefined && others.length === 0) return call

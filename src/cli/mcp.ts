@@ -46,7 +46,7 @@ async function serve(context: CommandContext, named: string | undefined, options
   const display = context.openDisplay(false)
   const log = await context.openLog(config ?? defaultConfig({ projects: [] }), display)
   const { stopped, exit } = context.listenForSignals()
-  const { serveMcp } = await context.load(() => import('../mcp/serve.ts'))
+  const { serveMcp } = await context.load(() => import('../mcp/mcp.ts'))
   const { versions } = await context.readVersion()
   const { ended, close } = await serveMcp({
     ...(config ?? namedWarehouse(named ?? '')),

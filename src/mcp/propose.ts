@@ -7,12 +7,12 @@ import { workerAddress } from '../console/sign-in-links.ts'
 import { operations, operationTypes } from '../outbox/core/operations.ts'
 import { describeEffect, describeGroup, describeOrder, outcomeLabels } from '../outbox/core/review-labels.ts'
 import { commonFields, mistakeText } from '../outbox/core/writeback-request.ts'
-import type { CheckedReview, OnReviews } from '../outbox/outbox.ts'
+import type { OnReviews } from '../outbox/outbox.ts'
 import { path } from '../values/address.ts'
 import { formatCount } from '../values/format.ts'
 import { toCanonicalJson } from '../values/json.ts'
 import { projectCommandHint } from '../values/user-error.ts'
-import { defineTool } from './tool.ts'
+import { defineTool, rows } from './tool.ts'
 
 const rowHelp = operations.map((operation) => {
   const { target, fields, summary } = operationTypes[operation]
@@ -36,43 +36,49 @@ export const proposeTool = defineTool({
     title: z.string().trim().min(1).max(200).optional(),
     allowDuplicates: z.boolean().default(false).describe('Let the same words to the same conversation through again'),
   }),
-  output: z.object({
+  output: z.looseObject({
     outcome: z.enum(['drafted', 'proposed before', 'mistaken']),
-    batch: z.string().nullable(),
-    approve: z.looseObject({ command: z.string() }).nullable().describe('Where a person sees and decides it'),
-    queued: z.number(),
+    approve: z.looseObject({}).nullable().describe('Where a person sees and decides the batch'),
     known: z.number().describe('Rows whose refs were queued before'),
     groups: z.array(z.string()).describe('What the rows that wait would do'),
-    rows: z.array(z.looseObject({ row: z.number(), outcome: z.string(), effect: z.string().nullable() })),
-    mistakes: z.array(z.object({ row: z.number(), why: z.array(z.string()) })),
-    notices: z.array(z.string()),
+    ...{ rows, mistakes: rows },
   }),
   isOffered: ({ drafts }) => drafts !== null,
-  run: async ({ rows, reason: note, title = null, allowDuplicates }, { session, author: createdBy }) => {
-    if (session.drafts === null) throw new Error('nothing can be proposed here')
-    const { config, project } = session.drafts
+  run: async ({ rows, reason: note, title = null, allowDuplicates }, { drafts, now }, createdBy) => {
+    if (drafts === null) throw new Error('nothing can be proposed here')
+    const { config, project } = drafts
     // Whatever the order of the members, the same rows are the same bytes, which are imported once.
     const bytes = Buffer.from(rows.map((row) => `${toCanonicalJson(JSON.stringify(row))}\n`).join(''))
     const source = { source: Readable.from([bytes]), name: 'proposal', parse: { format: 'jsonl' } } as const
     const report = await importWritebacks(config, project, source, {
-      ...{ ...asDrafts, now: session.now(), mistakesPath: null, allowDuplicates, createdBy, title, note },
+      ...{ ...asDrafts, now: now(), mistakesPath: null, allowDuplicates, createdBy, title, note },
       audit: (count, known, batch) => ({
         ...{ project: project.projectId, person: createdBy, role: 'assistant', action: 'imported_drafts', count },
         ...{ subject: count === 0 ? null : batch, detail: known === 0 ? null : `${known} rows were queued before` },
       }),
     })
     const nothing = { batch: null, queued: 0, known: 0, groups: [], rows: [], mistakes: [], notices: [], approve: null }
-    if (report.outcome === 'mistaken') {
-      const mistakes = report.mistakes.map(({ row, why }) => ({ row, why: [...why] }))
-      return { ...nothing, outcome: 'mistaken', mistakes }
-    }
+    if (report.outcome === 'mistaken') return { ...nothing, outcome: 'mistaken', mistakes: report.mistakes }
     const { batch, queued, known, notices } = { queued: 0, known: 0, notices: [], ...report }
     if (batch === null) return { ...nothing, outcome: 'proposed before', known }
     const shown: object[] = []
-    const onReviews: OnReviews = async (reviews) => void shown.push(...reviews.map(toRow))
+    const onReviews: OnReviews = async (reviews) => {
+      for (const review of reviews) {
+        const { position: row, outcome, action, target, visitorName, lastWords } = review
+        const effect = `${describeEffect(review)}${describeOrder(review)}`
+        shown.push({
+          row,
+          outcome: outcomeLabels[outcome],
+          action,
+          target,
+          visitorName,
+          effect,
+          lastWords: lastWords?.text ?? null,
+        })
+      }
+    }
     // Of rows that have not left.
-    const asked = { now: session.now(), onReviews, check: null }
-    const { review } = await reviewQueuedBatch(config, project, batch, asked)
+    const { review } = await reviewQueuedBatch(config, project, batch, { now: now(), onReviews, check: null })
     const { http, projects } = config
     return {
       outcome: report.outcome === 'imported before' ? 'proposed before' : 'drafted',
@@ -85,17 +91,3 @@ export const proposeTool = defineTool({
     }
   },
 })
-
-function toRow(review: CheckedReview) {
-  const { position: row, outcome, action, target, visitorName, lastWords } = review
-  const effect = `${describeEffect(review)}${describeOrder(review)}`
-  return {
-    row,
-    outcome: outcomeLabels[outcome],
-    action,
-    target,
-    visitorName,
-    lastWords: lastWords?.text ?? null,
-    effect,
-  }
-}

@@ -4,11 +4,11 @@ import type { DateRange } from '../analytics/analytics.ts'
 import { readReport } from '../app/report.ts'
 import { readStatus } from '../maintenance/sql/status.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import { freshness, toFreshness } from './describe.ts'
-import { defineTool } from './tool.ts'
+import { freshness } from './describe.ts'
+import { defineTool, rows } from './tool.ts'
 
 const date = z.iso.date().optional()
-const numbers = z.looseObject({}).describe('Each with value, before, change and what the comparison means')
+const incident = z.looseObject({}).nullable()
 
 export const reportTool = defineTool({
   name: 'report',
@@ -17,36 +17,34 @@ export const reportTool = defineTool({
   input: z.object({ from: date.describe('The first day'), to: date.describe('The last day') }),
   output: z.looseObject({
     asOf: z.string().nullable().describe('Complete up to here'),
-    ...{ volume: numbers, backlog: numbers, ai: numbers },
-    uncertainties: z.looseObject({}).array().describe('What these numbers cannot know'),
+    volume: z.looseObject({}).describe('Each with value, before, change and what the comparison means'),
+    uncertainties: rows.describe('What these numbers cannot know'),
   }),
-  run: (dates, { session: { address, project, now } }) =>
-    readReport(address, project, dates as Partial<DateRange>, now()),
+  run: (dates, { address, project, now }) => readReport(address, project, dates as Partial<DateRange>, now()),
 })
 
-const batchesRead = 50
+const listedBatches = 50
 
 export const statusTool = defineTool({
   name: 'status',
   description:
     'How fresh and complete the mirror is, which jobs fail, and what waits for a decision of a person: drafts to approve, write-backs that may or may not have arrived, sending that is stopped.',
   input: z.object({}),
-  output: z.object({
+  output: z.looseObject({
     ...freshness,
     writebacks: z.record(z.string(), z.number()).describe('By status'),
-    decisions: z.looseObject({}).array().describe('Newest batches that wait for a person'),
-    held: z.looseObject({}).nullable().describe('Why nothing is sent'),
-    paused: z.looseObject({}).nullable().describe('Why nothing is read or sent'),
-    failures: z.looseObject({}).array(),
+    decisions: rows.describe('Batches that wait for a person, the newest first'),
+    held: incident.describe('Why nothing is sent'),
+    paused: incident.describe('Why nothing is read or sent'),
+    failures: rows,
     pendingFacts: z.number().describe('Conversations that changed and are not in the facts yet'),
   }),
-  run: async (_, { session: { db, project, now } }) => {
-    const { writebacks, held, paused, failures, facts, ...read } = await readStatus(db, now(), project, project.streams)
-    const batches = await createOutbox(db).listBatches(batchesRead)
-    const waiting = batches.filter(({ state }) => state === 'draft' || state === 'stopped' || state === 'uncertain')
-    const decisions = waiting.map(({ id, title, note, state, rows, counts, createdBy, createdAt }) => ({
-      ...{ batch: id, title, note, state, rows, counts, createdBy, createdAt },
-    }))
-    return { ...toFreshness(read), writebacks, decisions, held, paused, failures, pendingFacts: facts.conversations }
+  run: async (_, { db, project, now }) => {
+    const { facts, ...read } = await readStatus(db, now(), project, project.streams)
+    const { streams, gaps, writebacks, held, paused, failures } = read
+    const undecided = await createOutbox(db).listUndecidedBatches(listedBatches)
+    const decisions = undecided.map(({ id: batch, ...rest }) => ({ batch, ...rest }))
+    const pendingFacts = facts.conversations
+    return { streams, gaps, writebacks, decisions, held, paused, failures, pendingFacts }
   },
 })

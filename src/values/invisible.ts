@@ -58,6 +58,4 @@ export function showInvisibleInLines(text: string): string {
     .join('')
 }
 
-function showCodes(hidden: string): string {
-  return [...hidden].map((character) => `[${codeOf(character)}]`).join('')
-}
+const showCodes = (hidden: string) => [...hidden].map((character) => `[${codeOf(character)}]`).join('')

@@ -4,8 +4,6 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { ValueList } from './connection-pool.ts'
 
-export type QueryLimits = { readonly rows: number; readonly bytes: number; readonly ms: Ms }
-
 /** `cut`: a sentence that says what is missing; null = nothing is. */
 export type BoundedAnswer = {
   readonly columns: readonly string[]
@@ -19,14 +17,17 @@ export type BoundedQuery = {
   readonly close: () => Promise<void>
 }
 
+const maxRows = 500
+const maxBytes = 200_000
 /** Of a single value, in characters: a text that fills the answer tells less than several rows. */
 const maxValueLength = 20_000
 
-export function createRowCollector(limits: QueryLimits) {
+export function createRowCollector() {
   const rows: ValueList[] = []
   const cut = new Set<string>()
   let bytes = 0
   const toValue = (value: unknown): unknown => {
+    if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value)
     // JSON has no number for them, or another one.
     if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value)
     if (value instanceof Uint8Array) return `a value of ${value.byteLength} bytes that is no text`
@@ -40,15 +41,12 @@ export function createRowCollector(limits: QueryLimits) {
     add: (row: ValueList): boolean => {
       const values = row.map(toValue)
       bytes += Buffer.byteLength(JSON.stringify(values))
-      if (bytes > limits.bytes)
-        cut.add(`there are more rows, and the next one does not fit in ${limits.bytes / 1000} kB`)
-      else if (rows.length === limits.rows) cut.add(`there are more rows: these are the first ${limits.rows}`)
+      if (bytes > maxBytes) cut.add(`there are more rows, and the next one does not fit in ${maxBytes / 1000} kB`)
+      else if (rows.length === maxRows) cut.add(`there are more rows: these are the first ${maxRows}`)
       else return rows.push(values) > 0
       return false
     },
-    answer: (columns: readonly string[]): BoundedAnswer => {
-      return { columns, rows, cut: cut.size === 0 ? null : [...cut].join('; ') }
-    },
+    answer: (columns: readonly string[]): BoundedAnswer => ({ columns, rows, cut: [...cut].join('; ') || null }),
   }
 }
 
@@ -57,9 +55,9 @@ export function refusedStatement(why: string, next = 'ask with one SELECT'): Use
   return new UserError({ what: 'the statement did not run', why: why.slice(0, 1000), next, exitCode: 2 })
 }
 
-export function tooLong({ ms }: QueryLimits): UserError {
+export function tooLong(limitMs: Ms): UserError {
   const next = 'read fewer rows: filter by time or by project_id, or ask a report_… object, which is counted already'
-  return refusedStatement(`it took longer than ${ms / 1000} s, and was ended`, next)
+  return refusedStatement(`it took longer than ${limitMs / 1000} s, and was ended`, next)
 }
 
 /** What helps if the database does not understand a statement. */

@@ -5,16 +5,9 @@
  */
 import { Socket } from 'node:net'
 import pg from 'pg'
+import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import {
-  type BoundedAnswer,
-  type BoundedQuery,
-  compareNames,
-  createRowCollector,
-  type QueryLimits,
-  refusedStatement,
-  tooLong,
-} from './bounded-answer.ts'
+import { type BoundedQuery, compareNames, createRowCollector, refusedStatement, tooLong } from './bounded-answer.ts'
 import { explainOpenError } from './explain-error.ts'
 import { splitPostgresUrl, valueTypes } from './postgres.ts'
 
@@ -29,72 +22,62 @@ const types = {
   getTypeParser: (oid: number) => (parsed.includes(oid) ? valueTypes.getTypeParser(oid) : (text: string) => text),
 }
 
-export function openBoundedPostgres(url: string, setting: string, limits: QueryLimits): BoundedQuery {
+export function openBoundedPostgres(url: string, setting: string, limitMs: Ms): BoundedQuery {
   const { connectionString, schema } = splitPostgresUrl(url)
-  const location = { kind: 'postgres', url, setting } as const
-  const run = async (statement: string): Promise<BoundedAnswer> => {
+  const run: BoundedQuery['run'] = async (statement) => {
     const socket = new Socket()
-    let ended: UserError | null = null
-    const end = (why: UserError) => {
-      ended ??= why
-      socket.destroy()
-    }
-    socket.on('data', () => {
-      if (socket.bytesRead > maxReceivedBytes) end(tooLarge)
-    })
-    const deadline = setTimeout(() => end(tooLong(limits)), limits.ms)
-    const client = new pg.Client({
-      ...{ connectionString, stream: () => socket, types, connectionTimeoutMillis: limits.ms },
-      application_name: 'deskmirror mcp',
-    })
+    const client = new pg.Client({ connectionString, types, stream: () => socket, application_name: 'deskmirror mcp' })
     client.on('error', () => {})
-    try {
+    const { promise: ended, reject: end } = Promise.withResolvers<never>()
+    const deadline = setTimeout(() => end(tooLong(limitMs)), limitMs)
+    // With TLS the socket has no event for what arrives.
+    const sizeCheck = setInterval(() => socket.bytesRead > maxReceivedBytes && end(tooLarge), 20)
+    const answer = async () => {
       await client.connect().catch((error: unknown) => {
-        throw explainOpenError(location, error)
+        throw explainOpenError({ kind: 'postgres', url, setting }, error)
       })
-      await client.query(settingsOf(schema, limits))
+      await client.query(settingsOf(schema, limitMs))
       await refuseWriter(client, setting)
-      return await fetchRows(client, statement, limits)
+      return fetchRows(client, statement, limitMs)
+    }
+    try {
+      return await Promise.race([ended, answer().finally(() => client.end())])
     } catch (error) {
-      throw ended ?? explainFailure(error, limits)
+      throw explainFailure(error, limitMs)
     } finally {
-      await client.end().catch(() => {})
       clearTimeout(deadline)
+      clearInterval(sizeCheck)
       socket.destroy()
     }
   }
   return { run, close: async () => {} }
 }
 
-const tooLarge = refusedStatement(
-  'a row of it is larger than 16 MB',
-  'read fewer columns, or the beginning of texts: left(content, 500)',
-)
+const tooLarge = refusedStatement('a row of it is larger than 16 MB', 'read fewer columns, or left(content, 500)')
 
 /** In the transaction, as a pooler accepts none for a connection. */
-function settingsOf(schema: string | null, { ms }: QueryLimits): string {
-  const path = schema === null ? [] : [`set local search_path = ${pg.escapeIdentifier(schema)}`]
-  const timeouts = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
-  return [
-    'begin transaction isolation level repeatable read read only',
-    ...timeouts.map((name) => `set local ${name} = ${ms}`),
-    "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local standard_conforming_strings = on",
-    ...path,
-  ].join('; ')
+function settingsOf(schema: string | null, limitMs: Ms): string {
+  return `begin transaction isolation level repeatable read read only;
+    set local statement_timeout = ${limitMs}; set local lock_timeout = ${limitMs}; set local idle_in_transaction_session_timeout = ${limitMs};
+    set local timezone = 'UTC'; set local datestyle = 'ISO'; set local standard_conforming_strings = on;
+    ${schema === null ? '' : `set local search_path = ${pg.escapeIdentifier(schema)}`}`
 }
 
-/** Every role that this one is or can become, and what it could change; beyond a read-only transaction, which it could leave on another connection. */
+/** What this role, or one that it can become, could change in other transactions. By the grants (0: to all), which are read at once. */
 const mayWrite = `
-  with member as (select oid, rolname, rolsuper from pg_roles where pg_has_role(current_user, oid, 'member'))
+  with member as (select oid, rolname, rolsuper from pg_roles where pg_has_role(current_user, oid, 'member')),
+    relation as (select oid, relowner, relacl from pg_class where relkind in ('r', 'v', 'm', 'f', 'p')
+      and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)),
+    granted as (select relacl as acl from relation
+      union all select attacl from pg_attribute where attacl is not null and attrelid in (select oid from relation)),
+    writer as (select relowner as role from relation
+      union all select grantee from granted, aclexplode(acl) where privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'))
   select case
     when bool_or(rolsuper) then 'is or can become a superuser'
     when bool_or(rolname in ('pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program'))
       then 'has a role of the server that writes, reads files or runs programs'
-    when bool_or(has_schema_privilege(member.oid, current_schema(), 'create')) then 'may create objects in its schema'
-    when bool_or(exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind in ('r', 'v', 'm', 'f', 'p') and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg_toast%'
-        and (has_table_privilege(member.oid, c.oid, 'insert, update, delete, truncate')
-          or has_any_column_privilege(member.oid, c.oid, 'insert, update')))) then 'may write to tables'
+    when bool_or(has_schema_privilege(oid, current_schema(), 'create')) then 'may create objects in its schema'
+    when bool_or(exists (select 1 from writer where writer.role in (member.oid, 0))) then 'may write to tables'
   end as why, current_user as role from member`
 
 async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
@@ -110,23 +93,23 @@ async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
 }
 
 /** Twice as many rows each time, so that little arrives that is not kept. The time limit is set anew, as a statement could lift it. */
-async function fetchRows(client: pg.Client, statement: string, limits: QueryLimits): Promise<BoundedAnswer> {
-  const collector = createRowCollector(limits)
+async function fetchRows(client: pg.Client, statement: string, limitMs: Ms) {
+  const collector = createRowCollector()
   // With parameters the protocol is the extended one, which takes one statement.
   const text = `declare answer no scroll cursor for ${statement}`
   await client.query({ text, values: [], queryMode: 'extended' } as pg.QueryConfig)
   for (let step = 1; ; step = Math.min(128, 2 * step)) {
-    await client.query(`set local statement_timeout = ${limits.ms}`)
+    await client.query(`set local statement_timeout = ${limitMs}`)
     const { rows, fields } = await client.query<unknown[]>({ text: `fetch ${step} from answer`, rowMode: 'array' })
     const isFull = !rows.every((row) => collector.add(row))
     if (isFull || rows.length < step) return collector.answer(fields.map(({ name }) => name))
   }
 }
 
-function explainFailure(error: unknown, limits: QueryLimits): unknown {
+function explainFailure(error: unknown, limitMs: Ms): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const { code = '', message } = error
-  if (code === '57014') return tooLong(limits)
+  if (code === '57014') return tooLong(limitMs)
   if (code === '55P03') return refusedStatement('another process holds a lock that it needs', 'try again')
   if (code === '42501')
     return refusedStatement(`${message}: its role reads what is for analysts`, '`describe` lists that')

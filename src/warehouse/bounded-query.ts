@@ -2,30 +2,28 @@
  * One statement that anybody may have written, such as an assistant: it reads, ends in time, and its answer has a limited size.
  * The database itself decides what reads; the warehouse is the same afterwards.
  */
-import { type BoundedQuery, type QueryLimits, refusedStatement } from './bounded-answer.ts'
+import type { Ms } from '../values/time.ts'
+import { type BoundedQuery, refusedStatement } from './bounded-answer.ts'
 import { parseDatabaseUrl } from './location.ts'
 
-/** Answers are sent within five seconds. */
-export const usualLimits: QueryLimits = { rows: 500, bytes: 200_000, ms: 4000 }
-
-/** One statement after the other, as each may take all that a machine has. */
-export async function openBoundedQuery(url: string, setting: string, limits: QueryLimits): Promise<BoundedQuery> {
+/** One statement after the other, as each may take all that a machine has. By default, within the five seconds of an answer. */
+export async function openBoundedQuery(url: string, setting: string, limitMs: Ms = 4000): Promise<BoundedQuery> {
   const location = parseDatabaseUrl(url, setting)
-  const { run, close } =
+  const query =
     location.kind === 'sqlite'
-      ? (await import('./bounded-sqlite.ts')).openBoundedSqlite(location.path, limits)
-      : (await import('./bounded-postgres.ts')).openBoundedPostgres(location.url, setting, limits)
+      ? (await import('./bounded-sqlite.ts')).openBoundedSqlite(location.path, limitMs)
+      : (await import('./bounded-postgres.ts')).openBoundedPostgres(location.url, setting, limitMs)
   let last: Promise<unknown> = Promise.resolve()
   return {
+    ...query,
     run: (statement) => {
       const askedAt = performance.now()
       const answer = last.then(() => {
-        if (performance.now() - askedAt < limits.ms) return run(statement)
+        if (performance.now() - askedAt < limitMs) return query.run(statement)
         throw refusedStatement('others, asked at the same time, took too long', 'ask one after the other')
       })
       last = answer.catch(() => {})
       return answer
     },
-    close,
   }
 }

@@ -2,36 +2,35 @@
  * The statement runs in a process of its own, which has the file open read-only and nothing else of this program: SQLite
  * cannot be interrupted from outside, so a statement that takes too long or too much memory ends with its process.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type BoundedAnswer, type BoundedQuery, type QueryLimits, refusedStatement, tooLong } from './bounded-answer.ts'
+import type { Ms } from '../values/time.ts'
+import { type BoundedAnswer, type BoundedQuery, refusedStatement, tooLong } from './bounded-answer.ts'
 
-export type SqliteRequest = { readonly statement: string }
-export type SqliteResponse = { readonly answer: BoundedAnswer } | { readonly why: string; readonly next?: string }
+export type SqliteResponse = BoundedAnswer | { readonly why: string; readonly next?: string }
 
-export function openBoundedSqlite(path: string, limits: QueryLimits): BoundedQuery {
+export function openBoundedSqlite(path: string, limitMs: Ms): BoundedQuery {
   let child: ChildProcess | null = null
   const run = async (statement: string): Promise<BoundedAnswer> => {
-    if (!child?.connected) child = start(path, limits)
-    const running = child
+    const running = child?.connected ? child : start(path)
+    child = running
     const settled = new AbortController()
-    const { signal } = settled
     let why = refusedStatement('it needs more than 512 MB of memory, and was ended', 'read or sort fewer rows')
     const deadline = setTimeout(() => {
-      why = tooLong(limits)
+      why = tooLong(limitMs)
       running.kill('SIGKILL')
-    }, limits.ms)
+    }, limitMs)
+    const ended = once(running, 'exit', settled).then(([code]) => {
+      child = null
+      throw code === null ? why : refusedStatement('the process that runs it ended', 'try again')
+    })
     try {
-      running.send({ statement } satisfies SqliteRequest)
-      const ended = once(running, 'exit', { signal }).then(([code]) => {
-        child = null
-        throw code === null ? why : refusedStatement('the process that runs it ended', 'try again')
-      })
-      const [response]: SqliteResponse[] = await Promise.race([once(running, 'message', { signal }), ended])
+      running.send(statement)
+      const [response]: SqliteResponse[] = await Promise.race([once(running, 'message', settled), ended])
       if (response === undefined || 'why' in response) throw refusedStatement(response?.why ?? '', response?.next)
-      return response.answer
+      return response
     } finally {
       clearTimeout(deadline)
       settled.abort()
@@ -41,9 +40,9 @@ export function openBoundedSqlite(path: string, limits: QueryLimits): BoundedQue
 }
 
 /** Without the environment of this process, which may hold keys. */
-function start(path: string, limits: QueryLimits): ChildProcess {
+function start(path: string): ChildProcess {
   // The compiled package has JavaScript only.
   const file = fileURLToPath(new URL(`./bounded-sqlite-main${extname(import.meta.url)}`, import.meta.url))
-  const args = ['--max-old-space-size=128', file, path, JSON.stringify(limits)]
-  return spawn(process.execPath, args, { env: {}, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const stdio: StdioOptions = ['ignore', 'ignore', 'inherit', 'ipc']
+  return spawn(process.execPath, ['--max-old-space-size=128', file, path], { env: {}, stdio })
 }

@@ -151,7 +151,7 @@ export function runStatement(statement: Statement, parameters: readonly unknown[
 }
 
 /** A number if it fits into one. */
-export function narrowInteger(value: unknown): unknown {
+function narrowInteger(value: unknown): unknown {
   return typeof value === 'bigint' && BigInt.asIntN(54, value) === value ? Number(value) : value
 }
 

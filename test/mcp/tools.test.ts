@@ -12,6 +12,13 @@ import type { McpClient } from './mcp-client.ts'
 import { type McpFixture, openMcpFixture } from './mcp-fixture.ts'
 import { askQuestions } from './support-questions.ts'
 
+/** The sandbox sends undocumented fields of these; `facts_state` has a column of an older version. */
+const views = ['dim_visitor', 'fct_call']
+const discoveringObjects = {
+  postgres: views,
+  sqlite: [...views, 'call_recordings', 'calls', 'facts_state', 'visitor_activity', 'visitors'].toSorted(),
+}
+
 for (const db of databases) {
   describe(`an assistant — ${db.name}`, () => {
     let fixture: McpFixture
@@ -48,6 +55,23 @@ for (const db of databases) {
       expect([counted.isError, counted.text]).toEqual([false, expect.any(String)])
     })
 
+    test('describe has the columns of undocumented fields, which query finds', async () => {
+      const { data } = await mcp.call('describe')
+      const names: string[] = data.objects.map(({ name }: { name: string }) => name)
+      const parts = Array.from({ length: Math.ceil(names.length / 20) }, (_, n) => names.slice(20 * n, 20 * n + 20))
+      const described = await Promise.all(parts.map((objects) => mcp.call('describe', { objects })))
+      type Described = { name: string; columns: { name: string; about: string }[] }
+      const objects = described.flatMap(({ data }): Described[] => data.objects)
+      const discovering = objects.filter(({ columns }) => columns.some(({ about }) => about.includes('undocumented')))
+      expect(discovering.map(({ name }) => name).toSorted()).toEqual(discoveringObjects[db.name])
+      for (const { name, columns } of discovering) {
+        const found = await mcp.call('query', { sql: `select * from ${name} limit 0` })
+        expect([name, columns.map((column) => column.name).toSorted()]).toEqual([name, found.data.columns.toSorted()])
+      }
+      const unknown = await mcp.call('describe', { objects: ['report_dya'] })
+      expect([unknown.isError, unknown.text]).toEqual([true, expect.stringContaining('there is no report_dya')])
+    })
+
     test('query answers with columns and rows, and explains an error', async () => {
       const { data } = await mcp.call('query', { sql: 'select count(*) as n, null as empty from fct_conversation;' })
       expect(data).toEqual({ columns: ['n', 'empty'], rows: [[40, null]], cut: null })
@@ -56,6 +80,8 @@ for (const db of databases) {
         true,
         expect.stringMatching(/the statement did not run: .*nope.*\n.*`describe`/),
       ])
+      const hidden = await mcp.call('query', { sql: 'select "a\u200bb" from report_day' })
+      expect([hidden.isError, hidden.text]).toEqual([true, expect.stringContaining('a[U+200B]b')])
     })
 
     test('report has the numbers of the weekly report, and status what waits for a person', async () => {
@@ -144,9 +170,14 @@ for (const db of databases) {
       expect(again.data.rows).toEqual(data.rows)
       expect(await writebacks(fixture)).toEqual(before)
       expect(before.every(({ status }) => status === 'draft')).toBe(true)
-      expect((await mcp.call('status')).data.decisions.map((decision: { batch: string }) => decision.batch)).toContain(
-        data.batch,
-      )
+      const undecided = async () =>
+        (await mcp.call('status')).data.decisions.map((decision: { batch: string }) => decision.batch)
+      expect(await undecided()).toContain(data.batch)
+      // It still waits when a part of it is on its way.
+      const outbox = createOutbox(fixture.warehouse.projectDb(fixture.service.projectId))
+      const first = before.find(({ batch_id: batch }) => batch === data.batch)!.id
+      await outbox.decide('approved', { ids: [first] }, { by: 'bea', approveOwn: false })
+      expect(await undecided()).toContain(data.batch)
     })
 
     test('nobody approves what an assistant drafted for them where nobody may approve their own', async () => {
@@ -273,7 +304,11 @@ async function conversations({ warehouse }: McpFixture): Promise<readonly string
 }
 
 async function writebacks({ warehouse }: McpFixture) {
-  return (await warehouse.query('select id, status, batch_id from writebacks order by id')) as { status: string }[]
+  return (await warehouse.query('select id, status, batch_id from writebacks order by id')) as {
+    id: string
+    status: string
+    batch_id: string
+  }[]
 }
 
 /** Zoë may look, and reads no messages. */

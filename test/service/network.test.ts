@@ -7,6 +7,7 @@ import { createClient } from '../../src/service/client.ts'
 import { networkErrorText } from '../../src/service/exchange.ts'
 import { createMemoryStore } from '../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
+import { certificate } from '../support/certificate.ts'
 import { freePort } from '../support/private-server.ts'
 
 const rate = { requests: 1000, windowMs: 1000 }
@@ -29,26 +30,6 @@ async function openPort(server: Server): Promise<number> {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(() => void server.close())
   return (server.address() as AddressInfo).port
-}
-
-/** Self-signed, for localhost. */
-const certificate = {
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBfjCCASWgAwIBAgIUe5wXlUZL6+i8kJDInYlFo5yftGswCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTIzNDc0MVoYDzIxMjYxMDI4
-MjM0NzQxWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAQX2skalMfwLzAfCokOfzSXSHXhEtJKx1GTv3OwLQHNyYOmmzmbd+Z/
-C4uwOuIzkebBZHLzfoKXlRXbmmHkDN+to1MwUTAdBgNVHQ4EFgQUMn/xKSbkBZUF
-A5CKqq5tmScW3tYwHwYDVR0jBBgwFoAUMn/xKSbkBZUFA5CKqq5tmScW3tYwDwYD
-VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNHADBEAiBu3z4TU9rCMtFtVDDXW5u0
-QLAa6cPZg2cg4d+dQx1g1wIgHQaTw2RNDOXcpizRQxBLDubi5utHsmjDtj98uYAA
-X7w=
------END CERTIFICATE-----`,
-  key: `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg/uBMN2mBgMA3r2ze
-t9EWjAwad9j3Pt9AghyrY+ki2ZqhRANCAAQX2skalMfwLzAfCokOfzSXSHXhEtJK
-x1GTv3OwLQHNyYOmmzmbd+Z/C4uwOuIzkebBZHLzfoKXlRXbmmHkDN+t
------END PRIVATE KEY-----`,
 }
 
 test('the web page of a proxy is not a response of the service', async () => {

@@ -18,9 +18,7 @@ const typeWords: Readonly<Record<ColumnType, string>> = {
   ...{ time: 'time', utc_time: 'time', date: 'date', local_date: 'date' },
 }
 
-export function typeWordOf(type: ColumnType, isNullable: boolean): string {
-  return `${typeWords[type]}${isNullable ? '?' : ''}`
-}
+export const typeWordOf = (type: ColumnType, isNullable: boolean) => `${typeWords[type]}${isNullable ? '?' : ''}`
 
 export function useOf(object: string, name: string, { role, unit, aggregation }: ViewColumn): string {
   const relation = relationOf(object, name)

@@ -138,10 +138,7 @@ export type BatchDecisionReport = Pick<DecisionReport, 'project' | 'following' |
   readonly inFlight: number
 }
 
-/**
- * Whether it counts as queued by this person, in any case of letters. `NAME via X`: another user of the database, or an
- * assistant, queued it for NAME.
- */
+/** In any case of letters. `NAME via X`: another user of the database, or an assistant, queued it for NAME. */
 export function isQueuedBy(createdBy: string | null, person: string): boolean {
   const [author, name] = [createdBy?.toLowerCase() ?? '', person.toLowerCase()]
   return author === name || author.startsWith(`${name} via `)

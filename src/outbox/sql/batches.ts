@@ -31,6 +31,12 @@ export async function findBatch(context: ProjectDb, id: string): Promise<BatchSu
   return (await readBatches(context, sql`id = ${id}`, 1))[0] ?? null
 }
 
+/** Those that wait for a person: they are stopped, or some of their rows wait for a decision. */
+export async function listUndecidedBatches(context: ProjectDb, limit: number): Promise<BatchSummary[]> {
+  const hasUndecided = hasRowsSql(sql`'draft','uncertain'`)
+  return readBatches(context, sql`finished_at is null and (stopped_at is not null or ${hasUndecided})`, limit)
+}
+
 export async function listStoppedBatches(context: ProjectDb, limit: number): Promise<BatchSummary[]> {
   return readBatches(context, sql`stopped_at is not null`, limit)
 }
@@ -111,15 +117,16 @@ export async function countRevertible(context: ProjectDb, id: string): Promise<n
   return rows[0]?.count ?? 0
 }
 
-const openSql = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id
-  and writebacks.batch_id = writeback_batches.id and writebacks.status in ('draft','queued','sending','uncertain'))`
+const hasRowsSql = (statuses: RawBuilder<unknown>) => sql`exists (select 1 from writebacks
+  where writebacks.project_id = writeback_batches.project_id and writebacks.batch_id = writeback_batches.id
+    and writebacks.status in (${statuses}))`
 
 /** Stores when batches were finished whose last write-back was settled. */
 export async function recordFinishedBatches({ db, project }: ProjectDb): Promise<void> {
   const settled = sql`(select max(finished_at) from writebacks where writebacks.project_id = writeback_batches.project_id
     and writebacks.batch_id = writeback_batches.id)`
   const finished = sql`update writeback_batches set finished_at = ${settled}
-    where project_id = ${project} and finished_at is null and rows > 0 and not ${openSql}`
+    where project_id = ${project} and finished_at is null and rows > 0 and not ${hasRowsSql(sql`'draft','queued','sending','uncertain'`)}`
   await retryOnDeadlock(() => finished.execute(db))
 }
 

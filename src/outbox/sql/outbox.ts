@@ -14,6 +14,7 @@ import {
   listBatches,
   listBatchNames,
   listStoppedBatches,
+  listUndecidedBatches,
   recordFinishedBatches,
 } from './batches.ts'
 import { findClaimable, findRest, hasPending } from './claimable.ts'
@@ -63,7 +64,7 @@ export function createOutbox(context: ProjectDb) {
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
-    ...{ findConversation, listColumnMaps, readSendingStop, countWithoutProject },
+    ...{ findConversation, listColumnMaps, readSendingStop, countWithoutProject, listUndecidedBatches },
   })
   const outbox = retryAllMethods(context.retry, repeated)
   return {
