@@ -7,8 +7,8 @@ import { createClient } from '../../src/service/client.ts'
 import { networkErrorText } from '../../src/service/exchange.ts'
 import { createMemoryStore } from '../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
-import { certificate } from '../support/certificate.ts'
 import { freePort } from '../support/private-server.ts'
+import { certificate } from '../support/tls.ts'
 
 const rate = { requests: 1000, windowMs: 1000 }
 

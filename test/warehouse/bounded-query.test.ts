@@ -3,10 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
-import { pipeline } from 'node:stream'
-import { TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { grantToAnalyst } from '../../src/analytics/sql/grant.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
@@ -14,8 +11,8 @@ import { UserError } from '../../src/values/user-error.ts'
 import type { BoundedQuery } from '../../src/warehouse/bounded-answer.ts'
 import { openBoundedQuery } from '../../src/warehouse/bounded-query.ts'
 import { endless, enormous, hostileStatements } from '../mcp/hostile-statements.ts'
-import { certificate } from '../support/certificate.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
+import { openTlsProxy } from '../support/tls.ts'
 import { commit, conversation, message } from './row-fixtures.ts'
 
 /** For statements that have to be ended. */
@@ -250,20 +247,6 @@ for (const db of databases) {
         }
       })
   })
-}
-
-/** Answers as Postgres does that it speaks TLS, and passes on what it decrypts. */
-async function openTlsProxy(port: number): Promise<number> {
-  const server = createServer((raw) => {
-    raw.once('data', () => {
-      raw.write('S')
-      const client = new TLSSocket(raw, { isServer: true, ...certificate })
-      pipeline(client, connect(port), client, () => {})
-    })
-  })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  onTestFinished(() => void server.close())
-  return (server.address() as AddressInfo).port
 }
 
 function isAlive(pid: number): boolean {

@@ -1,3 +1,9 @@
+/** TLS on this machine: a certificate, and Postgres behind it. */
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { pipeline } from 'node:stream'
+import { TLSSocket } from 'node:tls'
+import { onTestFinished } from 'vitest'
+
 /** Self-signed, for localhost. */
 export const certificate = {
   cert: `-----BEGIN CERTIFICATE-----
@@ -16,4 +22,18 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg/uBMN2mBgMA3r2ze
 t9EWjAwad9j3Pt9AghyrY+ki2ZqhRANCAAQX2skalMfwLzAfCokOfzSXSHXhEtJK
 x1GTv3OwLQHNyYOmmzmbd+Z/C4uwOuIzkebBZHLzfoKXlRXbmmHkDN+t
 -----END PRIVATE KEY-----`,
+}
+
+/** Answers as Postgres does that it speaks TLS, and passes on what it decrypts. Returns its port. */
+export async function openTlsProxy(port: number): Promise<number> {
+  const server = createServer((raw) => {
+    raw.once('data', () => {
+      raw.write('S')
+      const client = new TLSSocket(raw, { isServer: true, ...certificate })
+      pipeline(client, connect(port), client, () => {})
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
 }
