@@ -181,13 +181,13 @@ for (const db of databases) {
 
     if (db.name === 'sqlite')
       test('that needs too much memory is ended', async () => {
-        const patient = await openBoundedQuery(database.url, setting, 60_000)
+        const withTime = await openBoundedQuery(database.url, setting, 60_000)
         const { answer } = await ask(
           'select json_group_array(project_id || zeroblob(300000000)) from message_rows',
-          patient,
+          withTime,
         )
         expect(String(answer)).toContain('more than 512 MB')
-        await patient.close()
+        await withTime.close()
       })
 
     if (db.name === 'sqlite')
@@ -217,9 +217,9 @@ for (const db of databases) {
         const proxied = new URL(addressOf(role))
         proxied.port = String(await openTlsProxy(Number(proxied.port)))
         proxied.searchParams.set('sslmode', 'no-verify')
-        const patient = await openBoundedQuery(proxied.href, setting, 60_000)
-        expect((await patient.run('select 1')).rows).toEqual([[1]])
-        await expect(patient.run(`select repeat('x', 60000000)`)).rejects.toThrow(/larger than 16 MB/)
+        const withTime = await openBoundedQuery(proxied.href, setting, 60_000)
+        expect((await withTime.run('select 1')).rows).toEqual([[1]])
+        await expect(withTime.run(`select repeat('x', 60000000)`)).rejects.toThrow(/larger than 16 MB/)
       })
 
     if (db.name === 'postgres')
