@@ -2,8 +2,8 @@
 import { test } from 'vitest'
 import { runSchedules } from './simulator-runs.ts'
 
-test('150 schedules keep every promise', ({ signal }) => runSchedules(0, 150, signal))
+test('100 schedules keep every promise', ({ signal }) => runSchedules(0, 100, signal))
 
-test('20 schedules with lists of every kind keep every promise, whichever request their reading ends at', ({
+test('15 schedules with lists of every kind keep every promise, whichever request their reading ends at', ({
   signal,
-}) => runSchedules(165, 20, signal, '--lists'))
+}) => runSchedules(165, 15, signal, '--lists'))

@@ -35,7 +35,7 @@ export type Service = {
   readonly what: string
   readonly list: ListName | 'messages'
   readonly switches: Partial<Switches>
-  /** By default 135 in pages of 60: three pages of most lists. Otherwise pages have 200. */
+  /** By default three pages of most lists, see `pageSizeOf`. Otherwise pages have 200. */
   readonly rows?: number
   /** No request with a bound shows all of its rows, so only a reconcile has to find out. */
   readonly hidesRows?: true
@@ -252,9 +252,13 @@ async function checkReconcile(scene: Scene, warehouse: Warehouse): Promise<strin
   return (await findFaults(scene, warehouse, outcome)).map((fault) => `continued, ${fault}`)
 }
 
+/** Where `hasMore` is not exact, whether there is more depends on a page's size: larger than the usual one, as it is with `limit`. */
+const pageSizeOf = ({ switches }: Service) => (switches.hasMore === undefined ? 12 : 60)
+
 export async function withService(service: Service, work: (scene: Scene) => Promise<void>): Promise<void> {
   const size = { conversations: 0, visitors: 1, calls: 0, days: 20, messagesPerConversation: 1, activityPerVisitor: 0 }
-  const { list, rows = 135, switches } = service
+  const pageSize = service.rows === undefined ? pageSizeOf(service) : 200
+  const { list, rows = 2.25 * pageSize, switches } = service
   const sandbox = await startSandbox({
     seed: 5,
     speed: 0,
@@ -262,7 +266,7 @@ export async function withService(service: Service, work: (scene: Scene) => Prom
       ...size,
       ...(list === 'messages' ? { conversations: 1, messagesPerConversation: rows } : { [list]: rows }),
     },
-    switches: { 'rate.kind': 'off', content: 'plain', 'pages.size': rows === 135 ? 60 : 200, ...switches },
+    switches: { 'rate.kind': 'off', content: 'plain', 'pages.size': pageSize, ...switches },
   })
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-runs-'))
   try {
