@@ -191,11 +191,11 @@ describe('memory', () => {
   const longNote = { ...note, content: long }
 
   test.for<[form: string, thousands: number, head: string, row: string]>([
-    ['JSON Lines', 80, '', `${json(longNote)}\n`],
-    ['CSV', 60, 'operation,visitor_id,content\n', `note,${visitor},"${long}\n${long}"\n`],
-    ['one line without a line end', 150, '', long],
-    ['an unclosed quote', 150, 'operation,content\n"', `${long}\n`],
-    ['a record that never ends', 150, 'operation,content\n"', `${long}","\n`],
+    ['JSON Lines', 65, '', `${json(longNote)}\n`],
+    ['CSV', 45, 'operation,visitor_id,content\n', `note,${visitor},"${long}\n${long}"\n`],
+    ['one line without a line end', 105, '', long],
+    ['an unclosed quote', 105, 'operation,content\n"', `${long}\n`],
+    ['a record that never ends', 105, 'operation,content\n"', `${long}","\n`],
   ])('a file of any length needs little: %s', async ([, thousands, head, row]) => {
     const thousand = Buffer.from(row.repeat(1_000))
     const before = alive()

@@ -8,10 +8,10 @@ import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 
 type Work = (context: SandboxContext, visitor: string) => Promise<void>
 
-/** A visitor with more than a page of entries, the last 60 of them in one second. */
+/** A visitor with more than a page of entries, the last 20 of them in one second. */
 async function withActivity(switches: Partial<Switches>, work: Work): Promise<void> {
-  const size = { conversations: 0, visitors: 1, calls: 0, days: 1, activityPerVisitor: [230, 230] } as const
-  const options = { seed: 1, speed: 0, size, switches: { 'storm.activity': 60, ...switches } }
+  const size = { conversations: 0, visitors: 1, calls: 0, days: 1, activityPerVisitor: [75, 75] } as const
+  const options = { seed: 1, speed: 0, size, switches: { 'pages.size': 60, 'storm.activity': 20, ...switches } }
   await withSandbox(options, (context) => work(context, [...context.sandbox.truth('visitors')][0]!.id!))
 }
 
@@ -41,7 +41,7 @@ for (const ids of ['none', 'own', 'page'] as const) {
           // The next read begins with this entry, after the second with many.
           addEntries(context, visitor, 1)
           await sync()
-          addEntries(context, visitor, 169)
+          addEntries(context, visitor, 50)
           await sync()
           expect(await differences(context)).toEqual({})
           await sync({ mode: 'reconcile' })
