@@ -157,7 +157,7 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
     const stores = useWorkerStores(make)
 
     sampledTest(kind === 'postgres', 'do each job once, and one takes over what another leaves', async () => {
-      const size = { conversations: 70, visitors: 15, calls: 10, messagesPerConversation: [1, 3], days: 5 } as const
+      const size = { conversations: 35, visitors: 6, calls: 4, messagesPerConversation: [1, 3], days: 3 } as const
       const sandbox = await startSandbox({ seed: 4, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
       onTestFinished(sandbox.stop)
       // Without a look-back, young rows are not read again.

@@ -39,6 +39,8 @@ export type Service = {
   readonly rows?: number
   /** No request with a bound shows all of its rows, so only a reconcile has to find out. */
   readonly hidesRows?: true
+  /** Another one of the sample behaves so, too: in another list, or with pages shown in the other direction. */
+  readonly isLikeAnother?: true
 }
 
 /** `folder`: of its warehouses, removed with it. */
