@@ -86,7 +86,7 @@ async function start(
     port,
     unix_socket_directories: folder,
     ...moreSettings,
-    max_connections: 200,
+    max_connections: 300,
     shared_buffers: '64MB',
   }
   const command = [join(programs, 'postgres'), '-D', data]
