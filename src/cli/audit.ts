@@ -6,6 +6,7 @@ import type { EpochMs } from '../values/time.ts'
 import { type Rendered, runOverService } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, parseSampleSize, projectOption, quietOption } from './options.ts'
+import { createSyncLine } from './render/display.ts'
 import { auditRows, differenceRow } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
@@ -39,9 +40,11 @@ export const command = defineCommand<Options>({
     runOverService(
       context,
       options,
-      async ({ config, project, display: { onProgress, notify }, log, signal }) => {
+      async ({ config, project, display, log, signal }) => {
         const { auditProject } = await context.load(() => import('../app/audit.ts'))
-        return auditProject(config, project, { sampleSize: options.sample, signal, onProgress, notify, log })
+        const { onProgress } = createSyncLine(display, context.now)
+        const handlers = { signal, onProgress, notify: display.notify, log }
+        return auditProject(config, project, { sampleSize: options.sample, ...handlers })
       },
       (report) => renderAudit(report, context.now()),
     ),

@@ -23,6 +23,7 @@ import {
 import { worstExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, quietOption } from './options.ts'
 import { renderPush } from './push.ts'
+import { createSyncLine } from './render/display.ts'
 import { renderTable } from './render/table.ts'
 import { renderSync } from './sync.ts'
 
@@ -119,14 +120,16 @@ async function openSteps(context: CommandContext, options: Options, service: San
   })
   const config = defaultConfig({ projects: [project], databaseUrl: `sqlite:${path}`, http: null, logLevel: 'warn' })
   const display = context.openDisplay(options.quiet === true)
-  const { onProgress, onBudget } = display
-  const shared = { signal: context.openInterruptSignal(display), log: await context.openLog(config, display), onBudget }
-  const syncOptions = { ...shared, mode: 'incremental', streams: streamNames, wait: false, onProgress } as const
-  const pushOptions = { ...shared, onProgress: () => {}, despiteFailures: false }
+  const shared = { signal: context.openInterruptSignal(display), log: await context.openLog(config, display) }
+  const syncOptions = { ...shared, mode: 'incremental', streams: streamNames, wait: false } as const
+  const pushOptions = { ...shared, onProgress: () => {}, onBudget: () => {}, despiteFailures: false }
   const { syncProject } = await import('../app/sync.ts')
   const { pushProject } = await import('../app/push.ts')
   return {
-    runSync: () => syncProject(config, project, syncOptions).finally(display.clear),
+    runSync: () => {
+      const handlers = createSyncLine(display, context.now)
+      return syncProject(config, project, { ...syncOptions, ...handlers }).finally(display.clear)
+    },
     runPush: () => pushProject(config, project, pushOptions).finally(display.clear),
   }
 }

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
 import type { ExportFormat, ExportProgress, ExportReport } from '../export/export.ts'
-import { formatBytes, formatCount, formatDuration, pluralize } from '../values/format.ts'
+import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
@@ -10,6 +10,7 @@ import { type CommandResult, selectCall } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import { type CommonOptions, quietOption } from './options.ts'
 import type { Display } from './render/display.ts'
+import { joinParts, timeLeft } from './render/progress.ts'
 import { alignColumns } from './render/table.ts'
 
 type Condition = { readonly column: string; readonly value: string | null }
@@ -160,10 +161,7 @@ function createExportProgress(
 /** `messages   120,000 of 1,000,000 rows   45,000 rows/s   about 20 s left`; the parts that are known. */
 export function renderExportProgress({ object, rows, total }: ExportProgress, tookMs: Ms): string {
   const count = total === null ? pluralize(rows, 'row') : `${formatCount(rows)} of ${pluralize(total, 'row')}`
-  const isMeasurable = tookMs >= 500
-  const rate = isMeasurable ? `${formatCount(Math.round((rows / tookMs) * 1000))} rows/s` : ''
-  const left = isMeasurable && total !== null && rows > 0 ? Math.max(0, total - rows) * (tookMs / rows) : 0
-  return [object, count, rate, left === 0 ? '' : `about ${formatDuration(Math.max(1000, left))} left`]
-    .filter((part) => part !== '')
-    .join('   ')
+  const rate = `${formatCount(Math.round((rows / tookMs) * 1000))} rows/s`
+  const measured = tookMs < 500 ? [] : [rate, timeLeft(rows, total === null ? 0 : total - rows, tookMs)]
+  return joinParts(object, count, ...measured)
 }

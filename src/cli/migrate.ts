@@ -14,6 +14,7 @@ import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, type Rendered, selectCalls } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
+import { joinParts, timeLeft } from './render/progress.ts'
 
 type Options = CommonOptions & { readonly rebuildAnalytics?: true; readonly grant?: string }
 
@@ -114,9 +115,7 @@ export function renderProgress(
   whatIsDone: string,
   { done, left, tookMs }: { readonly done: number; readonly left: number; readonly tookMs: Ms },
 ): string {
-  const estimate =
-    left === 0 || done === 0 ? [] : [`about ${formatDuration(Math.max(1000, (tookMs / done) * left))} left`]
-  return [`${pluralize(done, row)} ${whatIsDone}`, `${formatCount(left)} left`, ...estimate].join('   ')
+  return joinParts(`${pluralize(done, row)} ${whatIsDone}`, `${formatCount(left)} left`, timeLeft(done, left, tookMs))
 }
 
 function renderRebuild({ project, conversations, tookMs, outcome }: FactsRebuildReport): Rendered {

@@ -11,7 +11,7 @@ import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { createProgressLine } from './render/display.ts'
 import { formatCounts, renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
-import { formatBudget } from './render/progress.ts'
+import { formatBudget, formatTimeLeft, joinParts, pauseOf } from './render/progress.ts'
 
 type Options = CommonOptions & { readonly despiteFailures?: true }
 
@@ -68,18 +68,16 @@ export function renderProgress(
   { tookMs, now }: { readonly tookMs: Ms; readonly now: EpochMs },
   budget: BudgetView | null,
 ): string {
-  const pause = Math.max(budget?.pausedForMs ?? 0, budget?.closedForMs ?? 0)
   const [reason] = reasons
-  const parts = [
+  return joinParts(
     settled === 0 ? '0 settled' : formatCounts(counts),
     reason === undefined ? '' : `${showInvisible(reason.reason)} (${formatCount(reason.count)})`,
     `${formatCount(left)} left`,
     tookMs < 3000 ? '' : `${formatCount(Math.round((settled / tookMs) * 60_000))} a minute`,
-    left === 0 ? '' : `about ${formatDuration(Math.max(1000, takesMs + pause))} left`,
+    left === 0 ? '' : formatTimeLeft(takesMs + pauseOf(budget)),
     restsUntil === null ? '' : renderRestTime(restsUntil, restsBecause, now),
     budget === null ? '' : formatBudget(budget),
-  ]
-  return parts.filter((part) => part !== '').join('   ')
+  )
 }
 
 /** Statuses that a person should check. */

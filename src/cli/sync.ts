@@ -7,6 +7,7 @@ import { type Rendered, runOverService } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import type { ExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption, streamsOption } from './options.ts'
+import { createSyncLine } from './render/display.ts'
 import { renderGaps, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
@@ -55,10 +56,10 @@ export const command = defineCommand<Options>({
     runOverService(
       context,
       options,
-      async ({ config, project, display: { onProgress, onBudget, notify }, log, signal }) => {
+      async ({ config, project, display, log, signal }) => {
         const { mode, streams = project.streams, wait = false, changeTimeZone = false } = options
         const { syncProject } = await context.load(() => import('../app/sync.ts'))
-        const handlers = { signal, onProgress, onBudget, notify, log }
+        const handlers = { ...createSyncLine(display, context.now), notify: display.notify, signal, log }
         return syncProject(config, project, { mode, streams, wait, changeTimeZone, ...handlers })
       },
       renderSync,

@@ -19,6 +19,7 @@ import {
   quietOption,
   streamsOption,
 } from './options.ts'
+import { createSyncLine } from './render/display.ts'
 import { differenceRow, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
@@ -85,12 +86,14 @@ function compare(context: CommandContext, options: Options): Promise<CommandResu
   return runOverService(
     context,
     options,
-    async ({ config, project, display: { onProgress, notify }, log, signal }) => {
+    async ({ config, project, display, log, signal }) => {
       const { streams = project.streams } = options
       const verify = options.json
         ? (await context.load(() => import('../app/verify.ts'))).verifyWithDigests
         : (await context.load(() => import('../app/verify.ts'))).verifyProject
-      return verify(config, project, { streams, limit, sampleSize, signal, onProgress, notify, log, now })
+      const { onProgress } = createSyncLine(display, now)
+      const handlers = { signal, onProgress, notify: display.notify, log, now }
+      return verify(config, project, { streams, limit, sampleSize, ...handlers })
     },
     renderVerify,
   )

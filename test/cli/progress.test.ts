@@ -1,8 +1,8 @@
-/** Progress: what each stream has done, how fast, and how long the rest takes. */
+/** Progress: what has been done, how fast, and how long the rest takes. */
 import { describe, expect, test } from 'vitest'
 import { classifyInterrupt } from '../../src/cli/command-context.ts'
-import { afterProgress, emptyProgress, openDisplay } from '../../src/cli/render/display.ts'
-import { progressSummary, streamProgressRow, timeLeft } from '../../src/cli/render/progress.ts'
+import { createSyncLine, openDisplay } from '../../src/cli/render/display.ts'
+import { forecast, renderSyncProgress, timeLeft } from '../../src/cli/render/progress.ts'
 import type { SyncProgress } from '../../src/mirror/core/reports.ts'
 import type { BudgetView } from '../../src/service/core/budget.ts'
 import { formatCount, formatDuration, toPrintable } from '../../src/values/format.ts'
@@ -20,35 +20,44 @@ const running: SyncProgress = { stream: 'messages', state: 'running', rows: 0, c
 
 describe('the remaining time', () => {
   test('requests within the burst go at once, the others at the pace of the budget', () => {
-    expect(timeLeft(1140, budget)).toBe(120_000)
-    expect(timeLeft(114 + 570, { ...budget, inUse: 0 })).toBe(60_000)
-    expect(timeLeft(10, { ...budget, inUse: 0 })).toBe(1000)
+    expect(forecast(1140, budget)).toBe(120_000)
+    expect(forecast(114 + 570, { ...budget, inUse: 0 })).toBe(60_000)
+    expect(renderSyncProgress([{ ...running, left: 10 }], { ...budget, inUse: 0 }, 0)).toContain('about 1 s left')
   })
   test('a pause that the service asked for is added', () => {
-    expect(timeLeft(570, { ...budget, pausedForMs: 30_000 })).toBe(90_000)
+    const paused = { ...budget, pausedForMs: 30_000 }
+    expect(forecast(570, paused)).toBe(90_000)
+    expect(renderSyncProgress([running], paused, 0)).toContain('the service asked for a pause: 30 s')
   })
   test('and so is the time without requests after the record was lost', () => {
     const closed = { ...budget, closedForMs: 90_000 }
-    expect(timeLeft(570, closed)).toBe(150_000)
-    const progress = afterProgress({ ...emptyProgress, budget: closed }, running, 0)
-    expect(progressSummary(progress, 100)).toContain(
+    expect(forecast(570, closed)).toBe(150_000)
+    expect(renderSyncProgress([running], closed, 0)).toContain(
       'nothing is sent for 1 min 30 s: the record of recent requests was lost',
     )
   })
   test('a stream of unknown length makes it a lower bound', () => {
-    const known = afterProgress({ ...emptyProgress, budget }, running, 0)
-    const unknown = afterProgress(known, { ...running, stream: 'calls', left: null }, 0)
-    expect(progressSummary(known, 100)).toBe('about 2 min left   budget 570 of 570')
-    expect(progressSummary(unknown, 100)).toBe('at least 2 min left   budget 570 of 570')
+    const unknown: SyncProgress = { ...running, stream: 'calls', left: null }
+    expect(renderSyncProgress([running], budget, 0)).toContain('about 2 min left')
+    expect(renderSyncProgress([running, unknown], budget, 0)).toContain('at least 2 min left')
+    expect(renderSyncProgress([running, { ...unknown, state: 'done' }], budget, 0)).toContain('about 2 min left')
+  })
+  test('is that at the rate so far where no request is made', () => {
+    expect([timeLeft(100, 300, 5000), timeLeft(100, 0, 5000), timeLeft(0, 300, 5000)]).toEqual([
+      'about 15 s left',
+      '',
+      '',
+    ])
   })
 })
 
-test("a stream's line has its rows, changes, requests, rate and remaining requests", () => {
-  const started = afterProgress(emptyProgress, running, 1000)
-  expect(streamProgressRow({ ...started.streams.get('messages')!, differing: 3 }, 4000)[2]).toBe('3 differ')
-  const later = afterProgress(started, { ...running, rows: 12_000, changed: 40, requests: 60, left: 1 }, 4000)
-  const cells = streamProgressRow(later.streams.get('messages')!, 5000)
-  expect(cells).toEqual(['messages', '12,000 rows', '40 changed', '60 requests', '3,000 rows/s', '1 request left'])
+test('the line of a sync has the rows of all streams, the requests a second, and the streams that are read now', () => {
+  const lists: SyncProgress = { ...running, stream: 'calls', state: 'done', rows: 12_000, changed: 40, requests: 60 }
+  expect(renderSyncProgress([], budget, 100)).toBe('budget 570 of 570')
+  expect(renderSyncProgress([lists, { ...running, rows: 1, requests: 1 }], budget, 10_000)).toBe(
+    '12,001 rows, 40 changed   about 2 min left   budget 570 of 570   6.1 requests/s   messages',
+  )
+  expect(renderSyncProgress([{ ...lists, differing: 3 }], null, 100)).toBe('12,000 rows, 3 differ')
 })
 
 type Terminal = Parameters<typeof openDisplay>[0]
@@ -63,38 +72,49 @@ function collector(isTTY: boolean): { readonly out: Terminal; readonly text: () 
 }
 
 describe('without a terminal', () => {
-  test('a stream has a line when it ends, and one every few seconds while it runs', () => {
+  test('there is a line every few seconds', () => {
     let now = 0
     const { out, text } = collector(false)
     const display = openDisplay(out, false, () => now)
-    for (; now < 12_000; now += 100) display.onProgress({ ...running, rows: now / 10, requests: now / 100 })
-    display.onProgress({ ...running, state: 'done', rows: 1200, requests: 120, left: 0 })
-    display.onProgress({ ...running, state: 'done', rows: 1200, requests: 120, left: 0 })
+    const { onProgress } = createSyncLine(display, () => now)
+    for (; now < 12_000; now += 100) onProgress({ ...running, rows: now / 10, requests: now / 100 })
+    display.clear()
     const lines = text().trimEnd().split('\n')
-    expect(lines.map((line) => line.split('   ')[1])).toEqual(['500 rows', '1,000 rows', '1,200 rows'])
-    expect(lines[2]).toBe('messages   1,200 rows   0 changed   120 requests   100 rows/s   done')
-    expect(text()).not.toContain('\u001b')
+    expect(lines).toEqual([
+      '500 rows, 0 changed   10 requests/s   messages',
+      '1,000 rows, 0 changed   10 requests/s   messages',
+    ])
   })
 
   test('--quiet hides progress, but not notices', () => {
     const { out, text } = collector(true)
     const display = openDisplay(out, true, () => 0)
-    display.onProgress({ ...running, state: 'done' })
+    display.onLine('12 rows')
     display.notify('stopping')
     expect(text()).toBe('deskmirror: stopping\n')
   })
 })
 
-test('on a terminal permanent lines are written above the redrawn ones', async () => {
+test('on a terminal each line replaces the one before, at most ten times a second, and ends at the edge', () => {
+  let now = 0
+  const { out, text } = collector(true)
+  const display = openDisplay(out, false, () => now)
+  for (; now < 300; now += 50) display.onLine(`${now} ${'rows '.repeat(20)}`)
+  const lines = text().split('\r\u001b[K').slice(1)
+  expect(lines.map((line) => line.match(/\d+ rows/)?.[0])).toEqual(['0 rows', '100 rows', '200 rows'])
+  expect(lines[0]).toBe(`\u001b[?7l${`  0 ${'rows '.repeat(20)}`.slice(0, 78)}…\u001b[?7h`)
+})
+
+test('on a terminal permanent lines are written above the line, which goes at the end', () => {
   const { out, text } = collector(true)
   const display = openDisplay(out, false, () => 0)
-  display.onProgress(running)
-  display.onBudget(budget)
-  await expect.poll(text).toContain('1,140 requests left')
+  display.onLine('12 rows')
   display.writeAbove('12:00:00 warn call.throttled\n')
   display.clear()
-  expect(text()).toContain('12:00:00 warn call.throttled\n')
-  expect(text().match(/1,140 requests left/g)).toHaveLength(1)
+  display.writeAbove('done\n')
+  const line = '\u001b[?7l  12 rows\u001b[?7h'
+  const erase = '\r\u001b[K'
+  expect(text()).toBe(`${erase}${line}${erase}12:00:00 warn call.throttled\n${line}${erase}done\n`)
 })
 
 test('Ctrl-C: the first one stops in order, a second one at once; an echo of the first is ignored', () => {

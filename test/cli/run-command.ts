@@ -68,8 +68,6 @@ export async function runCommand(
   }
   const display: Display = {
     kind: 'quiet',
-    onProgress: () => {},
-    onBudget: () => {},
     onLine: () => {},
     writeAbove: err,
     notify: err,

@@ -1,66 +1,57 @@
-/** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
-
-import type { StreamName } from '../../../schema/stream-specs.ts'
+/** Progress as a line: what has been done, how fast, and how long the rest takes. Pure: no clock, no I/O. */
 import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import { burstSlots } from '../../service/core/slots.ts'
 import { formatCount, formatDuration, pluralize } from '../../values/format.ts'
-import type { EpochMs, Ms } from '../../values/time.ts'
+import type { Ms } from '../../values/time.ts'
 
-type StreamProgress = SyncProgress & { readonly since: EpochMs; readonly updatedAt: EpochMs }
-export type Progress = {
-  readonly streams: ReadonlyMap<StreamName, StreamProgress>
-  readonly budget: BudgetView | null
-}
-
-/** The cells of a stream's line: name, state, rows, requests, rate, remaining requests. */
-export function streamProgressRow(stream: StreamProgress, now: EpochMs): string[] {
-  const end = stream.state === 'running' ? now : stream.updatedAt
-  const seconds = Math.max(0.001, (end - stream.since) / 1000)
-  const rate = stream.rows >= 100 && seconds >= 0.2 ? `${formatCount(Math.round(stream.rows / seconds))} rows/s` : ''
-  const left =
-    stream.state !== 'running' ? stream.state : stream.left === null ? '' : `${pluralize(stream.left, 'request')} left`
-  return [
-    stream.stream,
-    pluralize(stream.rows, 'row'),
-    stream.differing === undefined
-      ? `${formatCount(stream.changed)} changed`
-      : `${formatCount(stream.differing)} differ`,
-    pluralize(stream.requests, 'request'),
-    rate,
-    left,
-  ]
-}
-
-/** `9.4 requests/s   about 3 min 10 s left`; the parts that are known. */
-export function progressSummary(progress: Progress, now: EpochMs): string {
-  const streams = [...progress.streams.values()]
-  const running = streams.filter(({ state }) => state === 'running')
-  const left = running.reduce((sum, stream) => sum + (stream.left ?? 0), 0)
-  const time = progress.budget === null || left === 0 ? null : timeLeft(left, progress.budget)
-  const parts = [
-    requestRate(streams, now),
-    time === null
-      ? ''
-      : `${running.some(({ left }) => left === null) ? 'at least' : 'about'} ${formatDuration(time)} left`,
-    progress.budget === null ? '' : formatBudget(progress.budget),
-  ]
+/** The parts that are known. */
+export function joinParts(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('   ')
 }
 
-/** Requests within the free part of the burst go at once, the others at the pace of the budget. */
-export function timeLeft(requests: number, budget: BudgetView): Ms {
-  const paced = Math.max(0, requests - Math.max(0, burstSlots(budget.slots) - budget.inUse))
-  return (
-    Math.max(1000, (paced / Math.max(1, budget.slots)) * budget.windowMs) +
-    Math.max(budget.pausedForMs ?? 0, budget.closedForMs ?? 0)
+/** `12,000 rows, 40 changed   about 3 min 10 s left   budget 240 of 570   9.4 requests/s   messages, calls` */
+export function renderSyncProgress(streams: readonly SyncProgress[], budget: BudgetView | null, tookMs: Ms): string {
+  const sum = (of: (stream: SyncProgress) => number) => streams.reduce((total, stream) => total + of(stream), 0)
+  const requests = sum((stream) => stream.requests)
+  const running = streams.filter(({ state }) => state === 'running')
+  const left = sum((stream) => (stream.state === 'running' ? (stream.left ?? 0) : 0))
+  const found = streams.some(({ differing }) => differing !== undefined)
+    ? `${formatCount(sum(({ differing = 0 }) => differing))} differ`
+    : `${formatCount(sum(({ changed }) => changed))} changed`
+  const hasUnknown = running.some((stream) => stream.left === null)
+  return joinParts(
+    streams.length === 0
+      ? ''
+      : `${pluralize(
+          sum(({ rows }) => rows),
+          'row',
+        )}, ${found}`,
+    budget === null || left === 0 ? '' : formatTimeLeft(forecast(left, budget), hasUnknown ? 'at least' : 'about'),
+    budget === null ? '' : formatBudget(budget),
+    tookMs < 500 || requests === 0 ? '' : `${formatCount(requests / (tookMs / 1000))} requests/s`,
+    running.map(({ stream }) => stream).join(', '),
   )
 }
 
-function requestRate(streams: readonly StreamProgress[], now: EpochMs): string {
-  const requests = streams.reduce((sum, stream) => sum + stream.requests, 0)
-  const since = Math.min(now, ...streams.map((stream) => stream.since))
-  return now - since < 500 ? '' : `${formatCount(requests / ((now - since) / 1000))} requests/s`
+/** Requests within the free part of the burst go at once, the others at the pace of the budget. */
+export function forecast(requests: number, budget: BudgetView): Ms {
+  const paced = Math.max(0, requests - Math.max(0, burstSlots(budget.slots) - budget.inUse))
+  return (paced / Math.max(1, budget.slots)) * budget.windowMs + pauseOf(budget)
+}
+
+/** For how long no request is sent. */
+export function pauseOf(budget: BudgetView | null): Ms {
+  return Math.max(budget?.pausedForMs ?? 0, budget?.closedForMs ?? 0)
+}
+
+/** At the rate so far; empty = nothing is left, or there is no rate yet. */
+export function timeLeft(done: number, left: number, tookMs: Ms): string {
+  return left <= 0 || done === 0 ? '' : formatTimeLeft((tookMs / done) * left)
+}
+
+export function formatTimeLeft(ms: Ms, about = 'about'): string {
+  return `${about} ${formatDuration(Math.max(1000, ms))} left`
 }
 
 /** How much of the budget is in use, or why no request is sent for a while. */

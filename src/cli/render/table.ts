@@ -25,9 +25,13 @@ const numeric = /^[\d,.]+( (rows?|requests?|changed|ms|s) ?)?$/
 
 /** A table with a header and a rule under it; long cells are cut at `widest` characters. */
 export function renderTable(header: readonly string[], rows: readonly (readonly string[])[], widest = 48): string[] {
-  const cut = (cell: string) => (lettersIn(cell) > widest ? `${[...cell].slice(0, widest - 1).join('')}…` : cell)
-  const [first = '', ...rest] = alignColumns([header, ...rows.map((row) => row.map(cut))], '  ')
+  const cells = rows.map((row) => row.map((cell) => cutAt(widest, cell)))
+  const [first = '', ...rest] = alignColumns([header, ...cells], '  ')
   return [first, `  ${'─'.repeat(maxOf([first, ...rest].map(lettersIn)) - 2)}`, ...rest]
+}
+
+export function cutAt(widest: number, text: string): string {
+  return lettersIn(text) > widest ? `${[...text].slice(0, widest - 1).join('')}…` : text
 }
 
 const lettersIn = (text: string) => [...text].length

@@ -20,6 +20,7 @@ import {
   renderReasons,
   renderRestTime,
 } from '../render/outbox.ts'
+import { joinParts } from '../render/progress.ts'
 import { alignColumns } from '../render/table.ts'
 
 /** `reviewLines`: what the rows that have not left would do; empty if all have. */
@@ -123,16 +124,14 @@ export function renderBatchProgress(
   now: EpochMs,
 ): string {
   const [worst] = reasons.filter(({ status }) => status === 'failed' || status === 'conflict' || status === 'uncertain')
-  return [
+  return joinParts(
     `${formatCount(settled)} of ${formatCount(rows)}`,
     formatCounts(counts),
     worst === undefined ? '' : `${showInvisible(worst.reason)} (${formatCount(worst.count)})`,
     perMinute === null ? '' : `${formatCount(Math.round(perMinute))} a minute`,
     doneAt === null ? '' : `done in about ${formatDuration(Math.max(1000, doneAt - now))}`,
     restsUntil === null ? '' : renderRestTime(restsUntil, restsBecause, now),
-  ]
-    .filter((part) => part !== '')
-    .join('   ')
+  )
 }
 
 type Listed = BatchesReport['batches'][number]
