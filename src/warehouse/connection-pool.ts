@@ -8,7 +8,6 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
-  type RawBuilder,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -39,11 +38,6 @@ export type LocalReads = {
 
 export type DbConnection = {
   readonly run: (text: string, parameters: readonly unknown[]) => Promise<StatementResult>
-  /**
-   * Sends a statement without waiting for the answer: if it fails, so does the next one that is run. Missing where it saves
-   * no time.
-   */
-  readonly send?: (text: string, parameters: readonly unknown[]) => void
   readonly local?: LocalReads
   /** Returns the connection to the pool; `broken`: it must not be used again. */
   readonly release: (broken: boolean) => void
@@ -88,19 +82,6 @@ function withExplainedReads(local: LocalReads, explain: (error: unknown) => neve
   }
 }
 
-/** Statements whose answers nobody waits for. */
-const sentOnly = new WeakSet<CompiledQuery>()
-
-/**
- * Runs a statement of a transaction whose result is not needed. In Postgres it is sent together with the next one, so that
- * both take one round trip; if it fails, the next one fails with its error, at the latest the commit.
- */
-export async function sendStatement(trx: Db, statement: RawBuilder<unknown> | CompiledQuery): Promise<void> {
-  const query = 'compile' in statement ? statement.compile(trx) : statement
-  sentOnly.add(query)
-  await trx.executeQuery(query)
-}
-
 export function openKysely(pool: ConnectionPool): Db {
   const isSqlite = pool.kind === 'sqlite'
   return new Kysely<DatabaseSchema>({
@@ -126,28 +107,20 @@ class PooledSqliteAdapter extends SqliteAdapter {
 type KyselyConnection = DatabaseConnection & {
   readonly connection: DbConnection
   isBroken: boolean
-  isInTransaction: boolean
 }
 
 function createKyselyDriver(pool: ConnectionPool): Driver {
-  const end = async (connection: DatabaseConnection, text: 'commit' | 'rollback') => {
-    const ended = connection as KyselyConnection
-    ended.isInTransaction = false
-    await ended.connection.run(text, [])
+  const run = async (kyselyConnection: DatabaseConnection, text: string) => {
+    await (kyselyConnection as KyselyConnection).connection.run(text, [])
   }
   return {
     init: async () => {},
     acquireConnection: async () => toKyselyConnection(await pool.acquire()),
-    beginTransaction: async (kyselyConnection) => {
-      const begun = kyselyConnection as KyselyConnection
-      begun.isInTransaction = true
-      if (begun.connection.send !== undefined) begun.connection.send('begin', [])
-      // Immediate: SQLite could deny the write to a transaction that has read before.
-      else await begun.connection.run(pool.kind === 'sqlite' ? 'begin immediate' : 'begin', [])
-    },
-    commitTransaction: (connection) => end(connection, 'commit'),
+    // Immediate: SQLite could deny the write to a transaction that has read before.
+    beginTransaction: (connection) => run(connection, pool.kind === 'sqlite' ? 'begin immediate' : 'begin'),
+    commitTransaction: (connection) => run(connection, 'commit'),
     rollbackTransaction: async (connection) => {
-      await end(connection, 'rollback').catch(() => {
+      await run(connection, 'rollback').catch(() => {
         ;(connection as KyselyConnection).isBroken = true
       })
     },
@@ -160,16 +133,10 @@ function createKyselyDriver(pool: ConnectionPool): Driver {
 }
 
 function toKyselyConnection(connection: DbConnection): KyselyConnection {
-  const kyselyConnection: KyselyConnection = {
+  return {
     connection,
     isBroken: false,
-    isInTransaction: false,
     executeQuery: async <R>(query: CompiledQuery) => {
-      // Outside of a transaction there may be no next statement that fails.
-      if (connection.send !== undefined && kyselyConnection.isInTransaction && sentOnly.has(query)) {
-        connection.send(query.sql, query.parameters)
-        return { rows: [] }
-      }
       const { rows, affectedRows } = await connection.run(query.sql, query.parameters)
       return { rows: rows as R[], numAffectedRows: BigInt(affectedRows) }
     },
@@ -178,5 +145,4 @@ function toKyselyConnection(connection: DbConnection): KyselyConnection {
       throw new Error('queries cannot be streamed: page by key')
     },
   }
-  return kyselyConnection
 }

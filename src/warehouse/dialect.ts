@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type ColumnType, columnTypes, type DatabaseKind } from '../../schema/column-types.ts'
 import type { EpochMs, EpochSeconds } from '../values/time.ts'
-import { type Db, sendStatement } from './connection-pool.ts'
+import type { Db } from './connection-pool.ts'
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
@@ -96,7 +96,7 @@ export async function acquireLock(
 ) {
   if (kind === 'sqlite') return
   const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
-  await sendStatement(trx, sql`select ${lock}(hashtext(${name}))`)
+  await sql`select ${lock}(hashtext(${name}))`.execute(trx)
 }
 
 export type TableColumn = { readonly name: string; readonly declared: string }

@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import { toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import type { ConnectionPool, DbConnection, StatementResult } from './connection-pool.ts'
+import type { ConnectionPool, DbConnection } from './connection-pool.ts'
 
 /** Postgres's ids of types whose values need their own parser. Source: `select oid, typname from pg_type`. */
 const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
@@ -85,8 +85,6 @@ async function openPool(
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     application_name: 'deskmirror',
-    // Statements are sent without waiting for the answers to those before.
-    pipeline: true,
     types: valueTypes,
   })
   // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also
@@ -139,8 +137,7 @@ function toDbConnection(
   const prepared = preparedByClient === null ? null : (preparedByClient.get(client) ?? new Map<string, string>())
   if (prepared !== null) preparedByClient?.set(client, prepared)
   let hasLostConnection = false
-  let unanswered: Promise<unknown>[] = []
-  const query = async (text: string, parameters: readonly unknown[]): Promise<StatementResult> => {
+  const run: DbConnection['run'] = async (text, parameters) => {
     const name = prepared === null ? undefined : statementName(text, prepared)
     const values = parameters as unknown[]
     try {
@@ -151,23 +148,7 @@ function toDbConnection(
       throw error
     }
   }
-  return {
-    run: async (text, parameters) => {
-      const before = unanswered
-      unanswered = []
-      const answer = query(text, parameters)
-      // The first failure: the server rejects what follows it in the transaction.
-      await Promise.allSettled([...before, answer])
-      for (const earlier of before) await earlier
-      return answer
-    },
-    send: (text, parameters) => {
-      const answer = query(text, parameters)
-      answer.catch(() => {})
-      unanswered.push(answer)
-    },
-    release: (broken) => client.release(broken || hasLostConnection),
-  }
+  return { run, release: (broken) => client.release(broken || hasLostConnection) }
 }
 
 /** The server ended the connection (class 57P …), or it broke without an error from the server. */

@@ -7,7 +7,7 @@ import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { EpochMs } from '../values/time.ts'
-import { type Db, sendStatement } from './connection-pool.ts'
+import type { Db } from './connection-pool.ts'
 import { acquireLock, readClock } from './dialect.ts'
 import type { ProjectDb } from './project-db.ts'
 
@@ -91,7 +91,7 @@ function sqliteDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
 
 function postgresDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
-    await sendStatement(trx, sql`set local synchronous_commit = on`)
+    await sql`set local synchronous_commit = on`.execute(trx)
     return work(trx)
   })
 }

@@ -5,7 +5,6 @@ import type { TableSpec } from '../../../schema/column-types.ts'
 import { plainType } from '../../../schema/column-types.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
-import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { arrayInsert, batchesOf, inList, rowsPerArrayInsert, rowsPerStatement } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Calendar } from '../core/calendar.ts'
@@ -81,7 +80,7 @@ export async function insertRows<T extends AnalyticsTable>(
   if (kind === 'postgres') {
     for (const batch of batchesOf(rows, rowsPerArrayInsert)) {
       const valuesOf = (column: string) => batch.map((row) => encode(row, column))
-      await sendStatement(db, arrayInsert(table, columns, project, valuesOf))
+      await arrayInsert(table, columns, project, valuesOf).execute(db)
     }
     return
   }
@@ -98,7 +97,7 @@ export async function insertRows<T extends AnalyticsTable>(
 export async function deleteRows(trx: ProjectDb, table: AnalyticsTable, column: string, values: readonly string[]) {
   const { db, kind, project } = trx
   const hasValue = sql`${sql.ref(column)} ${inList(kind, values)}`
-  await sendStatement(db, sql`delete from ${sql.table(table)} where project_id = ${project} and ${hasValue}`)
+  await sql`delete from ${sql.table(table)} where project_id = ${project} and ${hasValue}`.execute(db)
 }
 
 /** Replaces all of the project's rows. */

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
-import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { wordsOf } from '../core/search-words.ts'
@@ -36,8 +35,8 @@ export async function removeSearchEntries({ db, kind, project }: Context, ids: r
   if (ids.length === 0) return
   const entries = sql`from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
   const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
-  await sendStatement(db, sql`delete from search_words where ${key} in (select id ${entries})`)
-  await sendStatement(db, sql`delete ${entries}`)
+  await sql`delete from search_words where ${key} in (select id ${entries})`.execute(db)
+  await sql`delete ${entries}`.execute(db)
 }
 
 type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
@@ -52,7 +51,7 @@ async function insertAll({ db, kind, project }: Context, entries: readonly Entry
       select cast(${project} as text), id, number from listed)
     insert into search_words (id, words)
     select number, array_to_tsvector(array(select jsonb_array_elements_text(cast(words as jsonb)))) from listed`
-  await sendStatement(db, insert)
+  await insert.execute(db)
 }
 
 /** Distinguishes conversations whose last messages are of the same second. */

@@ -4,7 +4,6 @@ import { sql } from 'kysely'
 import type { Gap } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type EpochMs, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
-import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { newId } from '../../warehouse/project-db.ts'
@@ -44,11 +43,10 @@ export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(ga
 export async function closeGaps(trx: ProjectDb, stream: StreamName, dedupKeys: readonly string[]): Promise<void> {
   const { db, kind, project, clock } = trx
   if (dedupKeys.length === 0) return
-  const close = sql`
+  await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and subject ${inList(kind, dedupKeys)}
-      and resolved_at is null`
-  await sendStatement(db, close)
+      and resolved_at is null`.execute(db)
 }
 
 /** Why that gap is open; null = it is not. */

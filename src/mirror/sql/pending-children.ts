@@ -10,7 +10,7 @@ import {
   parseTime,
   rfc3339,
 } from '../../values/time.ts'
-import { type Db, sendStatement } from '../../warehouse/connection-pool.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ChildReadResult, PendingParent, RereadChoice } from '../core/mirror.ts'
@@ -26,13 +26,12 @@ export async function addPendingChildren(
   now: EpochMs,
 ): Promise<void> {
   if (ids.length === 0) return
-  const add = sql`
+  await sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
     select ${typed('text', project)}, ${typed('text', stream)}, listed.value, 1, 0, ${typed('integer', now)}, 0
     from ${listParameter(kind, ids)} as listed where true
     on conflict (project_id, stream, parent_id)
-    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`
-  await sendStatement(db, add)
+    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`.execute(db)
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
@@ -56,14 +55,13 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
   const { stream, parentId, requestedVersion, dueAt, cursor, completeness } = read
   const { db, project, typed } = trx
   const version = typed('integer', requestedVersion)
-  const update = sql`
+  await sql`
     update sync_children set
       fetched = case when fetched > ${version} then fetched else ${version} end,
       due_at = case when wanted > ${version} then coalesce(due_at, ${now}) else ${typed('integer', dueAt)} end,
       attempts = 0, error = null, whole = null, checked_at = ${now}, position = ${typed('text', cursor)},
       full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)}, full_read_at)
-    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`
-  await sendStatement(db, update)
+    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
   await closeGaps(trx, stream, [unreadGapKey(parentId), ...listed])
   if (marksFactsOfParent(read)) await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)

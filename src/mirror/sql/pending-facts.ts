@@ -4,7 +4,6 @@
  */
 import { sql } from 'kysely'
 import { childStreamsOf, type StreamName } from '../../../schema/stream-specs.ts'
-import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
@@ -37,12 +36,11 @@ export async function markFactsOfParents(trx: ProjectDb, stream: StreamName, ids
 
 async function markPendingFacts(trx: ProjectDb, kind: FactKind, ids: readonly string[]): Promise<void> {
   const { db, kind: database, project, typed } = trx
-  const mark = sql`
+  await sql`
     insert into facts_due (project_id, kind, id)
     select ${typed('text', project)}, ${typed('text', kind)}, due.value
     from ${listParameter(database, [...new Set(ids)])} as due where true
-    on conflict do nothing`
-  await sendStatement(db, mark)
+    on conflict do nothing`.execute(db)
 }
 
 /** A kind of which facts are pending; null = none are. */
@@ -63,5 +61,5 @@ export async function listPendingFacts({ db, project }: ProjectDb, kind: FactKin
 export async function removePendingFacts(trx: ProjectDb, kind: FactKind, ids: readonly string[]): Promise<void> {
   const { db, kind: database, project } = trx
   const isDerived = sql`project_id = ${project} and kind = ${kind} and id ${inList(database, ids)}`
-  await sendStatement(db, sql`delete from facts_due where ${isDerived}`)
+  await sql`delete from facts_due where ${isDerived}`.execute(db)
 }

@@ -2,7 +2,6 @@
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
@@ -13,11 +12,10 @@ type Scope = 'all' | 'open'
 
 export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
-  const add = sql`
+  await sql`
     insert into sync_census (project_id, census, id)
     select ${typed('text', project)}, ${typed('text', key)}, listed.value
-    from ${listParameter(kind, ids)} as listed where true on conflict do nothing`
-  await sendStatement(db, add)
+    from ${listParameter(kind, ids)} as listed where true on conflict do nothing`.execute(db)
 }
 
 /** Ids of the set, in id order. */

@@ -2,7 +2,6 @@
 import { sql } from 'kysely'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import { toTimestamp } from '../../values/time.ts'
-import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
@@ -15,13 +14,13 @@ export async function readCursor({ db, project }: ProjectDb, name: string): Prom
 export async function writeCursors({ db, project }: ProjectDb, cursors: Readonly<Record<string, string | null>>) {
   for (const [stream, position] of Object.entries(cursors)) {
     if (position === null) {
-      await sendStatement(db, sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`)
+      await sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`.execute(db)
     } else {
-      const insert = db
+      await db
         .insertInto('sync_cursors')
         .values({ project_id: project, stream, position })
         .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet({ position }))
-      await sendStatement(db, insert.compile())
+        .execute()
     }
   }
 }
