@@ -144,7 +144,7 @@ export const rowsPerArrayInsert = 2000
 
 /**
  * An insert of rows into Postgres, whose values are an array for each column. The driver and the server take several times as
- * long for a parameter of each value, and the text does not depend on the number of rows, so it is prepared once.
+ * long for a parameter of each value.
  */
 export function arrayInsert(
   table: string,

@@ -167,11 +167,6 @@ const postgresExplanations = (setting: string): ExplanationTable => [
     'look at its disk, which may be full, and at its log',
   ),
   tryAgain(
-    /^(26000|42P05)/,
-    'a connection pooler gives each transaction another connection, which was not detected in time',
-    'try again; if it happens again, connect to Postgres directly',
-  ),
-  tryAgain(
     /^08P01/,
     'the server, or a connection pooler (PgBouncer) in front of it, rejects the connection',
     `connect to Postgres directly in ${setting}, or look at the pooler's log`,
@@ -186,11 +181,11 @@ const postgresExplanations = (setting: string): ExplanationTable => [
 
 /** Errors of the connection, the server or its permissions, as opposed to errors of a statement. */
 const postgresExternalErrors =
-  /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|42P05|26000|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/
+  /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/
 
 /** Errors that pass by themselves: a restart, a failover, too many connections. */
 const postgresTransientErrors =
-  /^(57P0|08|53300|25P0[34]|26000|42P05|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/
+  /^(57P0|08|53300|25P0[34]|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/
 
 /**
  * The warehouse cannot be used at present. `unavailable`: it does not answer, or another process has locked it; any

@@ -1,5 +1,4 @@
-/** Postgres through a connection pool: repeated statements are prepared, values are converted. */
-import { createHash } from 'node:crypto'
+/** Postgres through a connection pool: values are converted. Nothing is prepared, as a pooler may be in between. */
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { toTimestamp } from '../values/time.ts'
@@ -70,10 +69,7 @@ export const pageLimits: Readonly<Record<'brief' | 'long', PoolLimits>> = {
   long: { max: 1, settings: '-c default_transaction_read_only=on -c statement_timeout=60000' },
 }
 
-async function openPool(
-  config: pg.PoolConfig,
-  hasPooler: (pool: pg.Pool) => Promise<boolean>,
-): Promise<ConnectionPool> {
+async function openPool(config: pg.PoolConfig, inspect: (pool: pg.Pool) => Promise<void>): Promise<ConnectionPool> {
   const sockets = new Set<Socket>()
   const pool = new pg.Pool({
     ...config,
@@ -97,8 +93,8 @@ async function openPool(
     for (const socket of sockets) socket.destroy()
   }
   try {
-    const prepared = (await hasPooler(pool)) ? null : new WeakMap<pg.PoolClient, Map<string, string>>()
-    const acquire = async () => toDbConnection(await pool.connect(), prepared)
+    await inspect(pool)
+    const acquire = async () => toDbConnection(await pool.connect())
     // Every user of the pool has a connection of its own.
     const openSeparate = (): ConnectionPool => ({ kind: 'postgres', acquire, openSeparate, close: async () => {} })
     return { kind: 'postgres', acquire, openSeparate, close }
@@ -126,22 +122,16 @@ export function splitPostgresUrl(url: string) {
   return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }
 }
 
-/** A quoted identifier within the server's command line, where spaces and backslashes are escaped. */
-const quoteForOptions = (name: string): string => `"${name.replaceAll('"', '""')}"`.replace(/[\\ ]/g, '\\$&')
+const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** `preparedByClient` null: nothing is prepared, as the next statement may run on another connection of the server. */
-function toDbConnection(
-  client: pg.PoolClient,
-  preparedByClient: WeakMap<pg.PoolClient, Map<string, string>> | null,
-): DbConnection {
-  const prepared = preparedByClient === null ? null : (preparedByClient.get(client) ?? new Map<string, string>())
-  if (prepared !== null) preparedByClient?.set(client, prepared)
+/** Within the server's command line, where spaces and backslashes are escaped. */
+const quoteForOptions = (name: string): string => quoteName(name).replace(/[\\ ]/g, '\\$&')
+
+function toDbConnection(client: pg.PoolClient): DbConnection {
   let hasLostConnection = false
   const run: DbConnection['run'] = async (text, parameters) => {
-    const name = prepared === null ? undefined : statementName(text, prepared)
-    const values = parameters as unknown[]
     try {
-      const { rows, rowCount } = await client.query(name === undefined ? { text, values } : { name, text, values })
+      const { rows, rowCount } = await client.query(text, parameters as unknown[])
       return { rows, affectedRows: rowCount ?? 0 }
     } catch (error) {
       hasLostConnection ||= isConnectionLost(error)
@@ -153,25 +143,13 @@ function toDbConnection(
 
 /** The server ended the connection (class 57P …), or it broke without an error from the server. */
 function isConnectionLost(error: unknown): boolean {
-  return !(error instanceof pg.DatabaseError) || /^(57P|08|25P0|26000|42P05)/.test(error.code ?? '')
+  return !(error instanceof pg.DatabaseError) || /^(57P|08|25P0)/.test(error.code ?? '')
 }
 
-/** Statements are prepared on their second use; a connection keeps at most this many. */
-const maxPrepared = 256
-
-/** The name depends on the text alone: processes behind an undetected pooler share connections. */
-function statementName(text: string, prepared: Map<string, string>): string | undefined {
-  const name = prepared.get(text)
-  if (name === undefined && prepared.size < maxPrepared)
-    prepared.set(text, `dm_${createHash('sha1').update(text).digest('base64url')}`)
-  return name
-}
-
-/** Inspects a Postgres when it is opened: whether there is a pooler in between, and whether its encoding fits. */
 type ServerSettings = {
-  readonly pid: number
   readonly encoding: string
   readonly dates: string
+  readonly path: string
   readonly schema: string | null
 }
 
@@ -180,23 +158,18 @@ function areOptionsRejected(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '08P01' && /startup parameter/.test(error.message)
 }
 
-/**
- * Whether there is a pooler in between, which may give each transaction another connection of the server. A server
- * tells its client the id of its own process; a pooler has many servers and tells an id of its own.
- */
-async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<boolean> {
+/** Whether the encoding fits, and the settings of a connection have reached the server. */
+async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<void> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query<ServerSettings>(
-      `select pg_backend_pid() as pid, current_setting('server_encoding') as encoding,
-        current_setting('DateStyle') as dates, current_schema() as schema`,
+      `select current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates,
+        current_setting('search_path') as path, current_schema() as schema`,
     )
     const [settings] = rows
     if (settings === undefined) throw new Error('the query returned no row')
     if (isWriter && settings.encoding !== 'UTF8') throw encodingError(settings.encoding)
-    const hasPooler = 'processID' in client && client.processID !== settings.pid
-    if (hasPooler) rejectLostSettings(settings, schema)
-    return hasPooler
+    rejectLostSettings(settings, schema)
   } finally {
     client.release()
   }
@@ -212,9 +185,9 @@ function encodingError(encoding: string): UserError {
   })
 }
 
-function rejectLostSettings({ schema: current, dates }: ServerSettings, schema: string | null): void {
+function rejectLostSettings({ schema: current, path, dates }: ServerSettings, schema: string | null): void {
   const lost =
-    schema !== null && schema !== current
+    schema !== null && schema !== current && path !== quoteName(schema)
       ? ['?schema=', `alter role USER set search_path = ${schema}`]
       : dates.startsWith('ISO')
         ? null

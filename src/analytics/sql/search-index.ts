@@ -41,7 +41,7 @@ export async function removeSearchEntries({ db, kind, project }: Context, ids: r
 
 type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
 
-/** In Postgres each statement that is waited for is a round trip. */
+/** In Postgres each statement is a round trip. */
 async function insertAll({ db, kind, project }: Context, entries: readonly Entry[]): Promise<void> {
   const rows = entries.map(({ words, ...entry }) => ({ ...entry, words: JSON.stringify(words) }))
   const listed = rowsParameter(kind, { id: 'text', number: 'integer', words: 'text' }, rows)

@@ -106,7 +106,7 @@ type ReadBatches = (
 function cursorReader(connection: DbConnection): ReadBatches {
   let cursors = 0
   return async function* (text, parameters, columns) {
-    // Each has a name of its own, as a prepared `fetch` must always return the same columns.
+    // Each has a name of its own, as one that was not read to its end stays open.
     const cursor = `export_${++cursors}`
     await connection.run(`declare ${cursor} no scroll cursor for ${text}`, parameters)
     for (let rows = 10; ; ) {
