@@ -101,6 +101,19 @@ describe('a flag', () => {
     expect(inverse([handled(false, '2026-01-01T00:00:00Z')], lane)).toEqual([null, ['handled stands_against']])
   })
 
+  test('is not set then by a service whose clock is hours behind either', () => {
+    const [was, before, since] = ['2026-01-01T00:00:00Z', '2026-03-01T04:00:00Z', '2026-03-01T05:30:00Z']
+    const cleared = { ...handled(false, was), before: { handledAt: was, lastMessageAt: before } }
+    for (const [row, writtenAt, restored] of [
+      [cleared, before, { handled: true }],
+      [cleared, since, null],
+      [reply, since, null],
+    ] as const) {
+      const lane = { mirrored: mirror({ lastVisitorMessageAt: writtenAt }), changes: [change(was, null)] }
+      expect(inverse([row], lane)[0]).toEqual(restored)
+    }
+  })
+
   test('is restored where the mirror has not seen the conversation since: the check before sending decides', () => {
     const lane = { mirrored: mirror({ syncedAt: '2026-03-01T09:00:00Z', handledAt: null }) }
     expect(inverse([handled(true, null)], lane)).toEqual([{ handled: false }, []])

@@ -102,6 +102,8 @@ export type TargetSnapshot = FieldValues & { readonly last_message_at?: string |
 export type Evidence = {
   /** The target's state just before the request was sent. */
   readonly before?: ShownFields & {
+    /** Of the conversation of a flag; absent in rows of earlier versions. */
+    readonly lastMessageAt?: string | null
     /** Ids of all messages of the conversation; absent if not all could be read. */
     readonly ids?: readonly string[]
     /** A digest of their texts; absent in rows of earlier versions. */

@@ -91,10 +91,18 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
       return why('stands_against', `someone marked it handled at ${mirrored.handledAt}`)
     // To mark it handled would hide that the visitor waits for an answer.
     const { lastVisitorMessageAt } = mirrored
-    if (before && lastVisitorMessageAt !== null && !isEarlier(lastVisitorMessageAt, last.sentAt))
+    if (before && lastVisitorMessageAt !== null && isSince(lastVisitorMessageAt, last))
       return why('stands_against', `a visitor wrote at ${lastVisitorMessageAt}`)
   }
   return { requests: [toRequest('handled', first.target, { handled: before })], notReverted: [] }
+}
+
+/** Of the last message, a visitor's. The clocks of the service and of this machine may differ by hours. */
+function isSince(writtenAt: string, { operation, before, sentAt }: BatchRow): boolean {
+  // Otherwise the reply would be the last message.
+  if (operation === 'message') return true
+  const lastBefore = before?.lastMessageAt
+  return lastBefore ? isEarlier(lastBefore, writtenAt) : !isEarlier(writtenAt, sentAt)
 }
 
 /** The mirror reads the target again just after a send: what it notices in these seconds is ours. */

@@ -15,7 +15,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     if (reply !== null && reply !== 'succeeded')
       return { canSend: false, event: 'conflicted', why: `the reply queued before it was not sent (${reply})` }
     const conversation = await readTarget(task)
-    const handledAt = readHandledAt(conversation)
+    const handledAt = readTimeText(conversation, 'handledAt')
     if (wanted || expect !== null) {
       const why = await findViolation(task, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
@@ -25,11 +25,15 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     if (!wanted && was !== undefined && handledAt !== null && handledAt !== was) {
       return { canSend: false, event: 'conflicted', why: `someone marked it handled at ${handledAt}` }
     }
-    return { canSend: true, body: { handled: wanted }, before: { handledAt } }
+    return {
+      canSend: true,
+      body: { handled: wanted },
+      before: { handledAt, lastMessageAt: readTimeText(conversation, 'lastMessageAt') },
+    }
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
-    const isNowHandled = readHandledAt(await readTarget(task)) !== null
+    const isNowHandled = readTimeText(await readTarget(task), 'handledAt') !== null
     const wasHandled = (before?.handledAt ?? null) !== null
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
     const provesNothing = wasHandled === wanted && statedResult === undefined
@@ -38,7 +42,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
   },
 })
 
-function readHandledAt(conversation: ApiResponse): string | null {
-  const at = asJsonObject(conversation.data)?.handledAt
+function readTimeText(conversation: ApiResponse, field: 'handledAt' | 'lastMessageAt'): string | null {
+  const at = asJsonObject(conversation.data)?.[field]
   return at === null || at === undefined ? null : String(at)
 }

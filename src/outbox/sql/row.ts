@@ -79,6 +79,7 @@ const targetStateSchema = z
   .looseObject({
     since: text,
     ids: z.array(text),
+    lastMessageAt: text.nullable(),
     ...Object.fromEntries(shownNames.map((name) => [name, text.nullable()])),
   })
   .partial()
