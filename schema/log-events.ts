@@ -73,5 +73,4 @@ export const logEvents: Readonly<Record<string, string>> = {
   'console.failed': 'an error in a page: `route` `why`',
   'mcp.called': 'an assistant called a `tool`: sizes, `took_ms` `is_error`',
   'mcp.failed': 'an error in a `tool`: `why`',
-  'console.live_failed': 'the live numbers cannot be read: `why`',
 }

@@ -1,37 +1,28 @@
-/** How a batch is at this moment, for its page, for the stream of live numbers, and in answer to a decision that came too late. */
+/** How a batch is at this moment, for its page, and in answer to a decision that came too late. */
 import { readSendingFacts } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { findOpenGrace, readPace } from '../app/outbox.ts'
 import { hasRole } from '../config/people.ts'
 import { decisions } from '../outbox/core/decisions.ts'
-import type { BatchReport, Outbox, StatusCounts } from '../outbox/outbox.ts'
+import type { BatchReport, Outbox } from '../outbox/outbox.ts'
 import { describeBatch } from '../outbox/read-reports.ts'
 import { withQuery } from '../values/address.ts'
 import { formatCount, pluralize } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
-import type { Ms } from '../values/time.ts'
 import { addressOf, type Sentence, section, sentences } from './blocks.ts'
-import { type Check, type Checks, checkKey } from './checks.ts'
+import { type Checks, checkKey } from './checks.ts'
 import { offeredForBatch, offeredForSending, type Withheld, withheldForBatch } from './core/permissions.ts'
 import type { ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import { ago, by, foreignText, spanText } from './text.ts'
 import { batchWords, countsText, decisionButtons } from './writeback-blocks.ts'
 
-/** `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
-export type BatchState = Pick<BatchReport, 'batch' | 'estimate'> & {
-  readonly undoUntil: string | null
-  readonly sending: SendingNow
-  /** With the service; null: none was started. */
-  readonly check: Check | null
-}
-
 /** Whether all sending of the project is stopped, or its circuit breaker open. */
 type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
 type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse; readonly checks: Checks }
 
-/** Null: there is no such batch. */
+/** Null: there is no such batch. `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
 export async function readBatchReport(
   { outbox, warehouse, checks }: ReadingBatch,
   project: ConsoleProject,
@@ -45,7 +36,7 @@ export async function readBatchReport(
   return { report, sending, check, undoUntil: await readUndoUntil(outbox, warehouse, report.batch) }
 }
 
-export async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchState['batch']) {
+async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchReport['batch']) {
   if ((counts.queued ?? 0) === 0) return null
   const [queued] = await outbox.list({ batch: id, statuses: ['queued'] }, 1)
   return findOpenGrace(warehouse, queued)
@@ -165,8 +156,8 @@ export function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
 
 type Zone = { readonly timeZone: string; readonly now: number }
 
-/** What changes on the page while it is sent: `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
-export function batchLive({ batch, estimate }: Pick<BatchState, 'batch' | 'estimate'>, { timeZone, now }: Zone) {
+/** `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
+export function batchProgress({ batch, estimate }: Pick<BatchReport, 'batch' | 'estimate'>, { timeZone, now }: Zone) {
   const { draft = 0, queued = 0, sending = 0, ...others } = batch.counts
   const settled = Object.values(others).reduce((sum, count) => sum + count, 0)
   const left = queued + sending
@@ -175,41 +166,5 @@ export function batchLive({ batch, estimate }: Pick<BatchState, 'batch' | 'estim
   })
   const forecast = estimate.worker ? `, in about ${spanText(estimate.takesMs)}, at ${clock}` : ''
   const toGo = left === 0 || batch.state !== 'sending' ? '' : ` · ${formatCount(left)} to go${forecast}`
-  return { settled, progress: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
-}
-
-/** Numbers of rows, by status, and those that have not left. `shown`: what the list of these shows. */
-export function batchTexts(counts: StatusCounts, check: Check | null): Readonly<Record<string, string>> {
-  const open = (counts.draft ?? 0) + (counts.queued ?? 0)
-  const numbers = Object.entries({ open, ...counts }).map(([name, count]) => [name, formatCount(count)])
-  return { ...Object.fromEntries(numbers), shown: `${open} ${check?.rows ?? 0}` }
-}
-
-/** What is said of times that pass, such as `4 min ago`, is at most this old. */
-const saidForMs: Ms = 60_000
-
-/**
- * If this changes, the page says or offers something else: all that its sentences and buttons follow from. The numbers of
- * rows that are queued, in flight or arrived change all the time, and are live texts; that there are any counts here.
- */
-export function batchShape({ batch, estimate, undoUntil, sending, check }: BatchState, now: number): string {
-  const { queued = 0, sending: inFlight = 0, succeeded = 0, ...counts } = batch.counts
-  const { state, stoppedAt, approvedAt } = batch
-  const present = [queued, inFlight, succeeded].map((count) => count > 0)
-  const { restsUntil, restsBecause, worker } = estimate
-  const minute = Math.floor(now / saidForMs)
-  const said = [
-    state,
-    stoppedAt,
-    approvedAt,
-    undoUntil,
-    present,
-    counts,
-    restsUntil,
-    restsBecause,
-    worker,
-    sending,
-    check,
-  ]
-  return JSON.stringify([minute, ...said])
+  return { settled, text: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
 }

@@ -86,25 +86,16 @@ export function older(to: string | null, label = 'Older'): Html {
   return to === null ? nothing : html`<p class="older"><a class="button" href="${to}" rel="next">${label}</a></p>`
 }
 
-/** A text that changes while the page is open: the stream has it by this name. */
-export function live(name: string, text: string): Html {
-  return html`<span ${attribute('data-live', name)}>${text}</span>`
-}
-
-/** Of rows: which text of the stream counts them, and how many they were. */
-type RowsShown = { readonly rows: string; readonly count: string }
-
 /**
- * What a page says and offers: while it is open, the part of the page as it is then takes its place, and is read aloud.
- * Rows stay, as a person reads them.
+ * While the page is open, what it is then takes its place; `said` is read aloud. `kept`: it stays, as a person reads its
+ * rows; with another text these would be others.
  */
-export function livePart(name: string, content: Html, shown: RowsShown | null = null): Html {
+export function livePart(name: string, content: Html, kept: string | null = null): Html {
   const role = attribute('role', name === 'said' ? 'status' : null)
-  const rows = attribute('data-live-rows', shown?.rows ?? null)
-  return html`<div ${attribute('data-live-part', name)} ${role} ${rows} ${attribute('data-live-count', shown?.count ?? null)}>${content}</div>\n`
+  return html`<div ${attribute('data-live-part', name)} ${role} ${attribute('data-live-kept', kept)}>${content}</div>\n`
 }
 
-/** Appears while the page is open, once it would be another one. */
-export function newerNotice(address: string, what = 'Something has changed.'): Html {
-  return html`<p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>${what} <a href="${address}">Show it</a></p>`
+/** Appears while the page is open, once the rows that it keeps would be others. */
+export function newerNotice(address: string): Html {
+  return html`<p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>These rows have changed since. <a href="${address}">Show it</a></p>`
 }

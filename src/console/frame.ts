@@ -9,7 +9,7 @@ export type Page = {
   /** Where it is in the navigation; null = nowhere. */
   readonly section: string | null
   readonly content: Html
-  /** Its numbers change while it is open: the stream of the project has them. */
+  /** Its live parts change while it is open. */
   readonly isLive?: boolean
   /** Of its address: the period and the agent, which the other pages about a period get. */
   readonly kept?: Readonly<Record<string, string | null>>

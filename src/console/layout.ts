@@ -25,7 +25,7 @@ ${styles.map((name) => html`<link rel="stylesheet" href="${assets}/${name}.css">
 <link rel="icon" href="${assets}/icon.svg" type="image/svg+xml">
 ${script(`${assets}/console.js`)}
 </head>
-<body ${attribute('data-live-project', isLive ? project : null)} ${attribute('class', viewer === null ? 'alone' : null)}>
+<body ${attribute('data-live', isLive)} ${attribute('class', viewer === null ? 'alone' : null)}>
 <a class="skip" href="#main">Skip to the content</a>
 ${viewer === null ? nothing : banner(frame, isLive)}
 ${viewer === null ? nothing : navigation(page, frame, isLive)}

@@ -29,7 +29,7 @@ const countsHoldMs: Ms = 60_000
 const countsWaitMs: Ms = 100
 /** The views for analysts take seconds for a million messages. */
 const daysHoldMs: Ms = 10 * 60_000
-/** Several tabs, and the stream of live numbers, ask for the same. */
+/** Several open pages ask for the same. */
 const overviewHoldsMs: Ms = 1000
 
 type PeriodRequest = { readonly project: ConsoleProject; readonly name: PeriodTableName; readonly period: PeriodFilter }

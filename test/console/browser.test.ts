@@ -41,12 +41,35 @@ test('a person signs in with the keyboard alone, without JavaScript, and out aga
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
 
-test('eight tabs are open at once, and the numbers of all of them change', async () => {
+test('eight tabs are open at once, and all of them change; what is opened, and has the focus, stays so', async () => {
   const page = await openPage(browser, console, 'vera')
   const tabs = [page, ...(await Promise.all(Array.from({ length: 7 }, () => page.context().newPage())))]
   for (const tab of tabs) await tab.goto(`${console.address}/console/p/main`)
+  const fold = page.locator('details.fold')
+  if ((await fold.getAttribute('open')) === null) await fold.locator('summary').click()
+  const stream = fold.getByRole('link', { name: 'conversations' })
+  await stream.focus()
   await letWait(console.warehouse, console.project, 'c2')
-  for (const tab of tabs) await tab.locator('[data-live="waiting"]', { hasText: '2' }).waitFor()
+  for (const tab of tabs)
+    await tab.locator('.tiles li', { hasText: 'Waiting now' }).getByText('2', { exact: true }).waitFor()
+  expect(await fold.getAttribute('open')).not.toBeNull()
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('conversations')
+  expect(page.violations).toEqual([])
+})
+
+test('an open page is paused, goes on, and ends when the person signs out', async () => {
+  const page = await openPage(browser, console, 'vera')
+  await page.go('/console/p/main/streams')
+  const state = page.locator('[data-live-state]')
+  const other = await page.context().newPage()
+  await page.getByRole('button', { name: 'Pause live numbers' }).click()
+  await state.getByText('paused').waitFor()
+  await page.getByRole('button', { name: 'Resume live numbers' }).click()
+  await state.getByText('live').waitFor()
+  await other.goto(`${console.address}/console/p/main`)
+  await other.getByRole('button', { name: 'Sign out' }).click()
+  await state.getByText('signed out').waitFor()
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Streams')
   expect(page.violations).toEqual([])
 })
 

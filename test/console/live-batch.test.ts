@@ -41,7 +41,7 @@ test('an open page says that nothing leaves, that it is sent, and that it has en
   const first = () => actions.locator('button, a').first().textContent()
   await page.getByLabel('Row 2').check()
 
-  await approve('open', 5000)
+  await approve('open', 12_000)
   await said.getByText('Nothing leaves before').waitFor()
   expect(await first()).toBe('Undo the approval')
   await actions.getByRole('button', { name: 'Undo the approval' }).focus()

@@ -1,21 +1,21 @@
 /**
- * The console works without any of this. It adds live numbers, keys and picks. It writes text and attributes only, and
- * moves parts of a page that the server made.
+ * The console works without any of this. It keeps open pages current, and adds keys and picks. It writes text and attributes
+ * only, and moves parts of a page that the server made.
  */
 
 const storageName = 'deskmirror-keys'
+/** Between an answer and the next question for the page. */
+const leastWaitMs = 3000
+const timeoutMs = 60_000
 
 const state = document.querySelector('[data-live-state]')
 let isPaused = false
-/** For how many messages in a row the page has been another one than the stream says. */
-let differing = 0
 
 startKeys()
 startPicks()
 startWriting()
 reloadWhileCounting()
-const { liveProject } = document.body.dataset
-if (liveProject !== undefined) startLive(liveProject)
+if (document.body.hasAttribute('data-live')) startLive()
 
 /**
  * Keys: the page lists them, and `?` shows the list. They can be switched off. Nothing that cannot be taken back has one.
@@ -118,116 +118,80 @@ function startWriting() {
   })
 }
 
-/**
- * Live numbers. A browser opens six connections to a server at most, so of all tabs of a project one has the stream and
- * tells the others; the one that holds the lock is the one.
- *
- * @typedef {{ texts: Record<string, string>, shapes: Record<string, string> }} Message
- */
-
-/** @param {string} project */
-function startLive(project) {
-  const name = `deskmirror-live-${project}`
-  const channel = new BroadcastChannel(name)
-  channel.onmessage = ({ data }) => receive(data)
+/** While the page is open and visible, what it says and offers becomes what it would say and offer then. */
+function startLive() {
   showPause()
-  const openStream = () => {
-    const source = new EventSource(`/console/p/${encodeURIComponent(project)}/live`)
-    /** @param {Message | null} message null: the connection is lost */
-    const share = (message) => {
-      channel.postMessage(message)
-      receive(message)
-    }
-    source.onmessage = ({ data }) => share(JSON.parse(data))
-    source.onerror = () => share(null)
-    return source
-  }
-  // It never ends, so that the lock is held until the tab is closed.
-  const hold = () => new Promise(() => openStream())
-  // Web Locks are missing on plain http of another machine.
-  if ('locks' in navigator) void navigator.locks.request(name, hold)
-  else openWhileVisible(openStream)
+  showState('live')
+  askLater(leastWaitMs)
 }
 
-/** @param {() => EventSource} openStream */
-function openWhileVisible(openStream) {
-  /** @type {EventSource | null} */
-  let source = null
-  const update = () => {
-    source?.close()
-    source = document.hidden ? null : openStream()
-  }
-  document.addEventListener('visibilitychange', update)
-  update()
+/** @param {number} waitMs */
+function askLater(waitMs) {
+  setTimeout(() => (isPaused || document.hidden ? askLater(leastWaitMs) : ask()), waitMs)
 }
 
-/** @param {Message | null} message */
-function receive(message) {
-  showState(message === null ? 'not connected' : isPaused ? 'paused' : 'live')
-  if (message === null || isPaused) return
-  for (const shown of document.querySelectorAll('[data-live]')) {
-    const text = message.texts[shown.getAttribute('data-live') ?? '']
-    if (text !== undefined && shown.textContent !== text) shown.textContent = text
-  }
-  for (const bar of document.querySelectorAll('[data-live-value]')) {
-    const value = message.texts[bar.getAttribute('data-live-value') ?? '']
-    if (value !== undefined) bar.setAttribute('value', value)
-  }
-  const shown = element('[data-live-shape]')
-  if (shown === null) return
-  const isSame = message.shapes[shown.dataset.liveAbout ?? ''] === shown.dataset.liveShape
-  // Rows are never exchanged while a person reads them: a link appears.
-  const { liveRows, liveCount } = element('[data-live-rows]')?.dataset ?? {}
-  const count = liveRows === undefined ? undefined : message.texts[liveRows]
-  const hasParts = element('[data-live-part]') !== null
-  const isRead = hasParts ? count === undefined || count === liveCount : isSame
-  element('[data-live-newer]')?.toggleAttribute('hidden', isRead)
-  differing = isSame ? 0 : differing + 1
-  // After 2 s, and ever more rarely if the page still differs: at last twice a minute.
-  if (hasParts && Number.isInteger(Math.log2(differing))) exchangeParts(liveRows !== undefined)
-  if (differing === 32) differing = 16
-}
-
-/**
- * Puts the parts of the page as it is now in the place of those that are shown. An answer of the server becomes a document
- * without running anything. @param {boolean} keepsRows
- */
-function exchangeParts(keepsRows) {
+/** Asks for the page as it is now, without the rows that stay. The answer becomes a document without running anything. */
+function ask() {
   const address = new URL(location.href)
-  if (keepsRows) address.searchParams.set('only', 'state')
+  if (element('[data-live-kept]') !== null) address.searchParams.set('only', 'state')
+  const askedAt = performance.now()
   const request = new XMLHttpRequest()
   request.open('GET', address)
   request.responseType = 'document'
-  request.onload = () => {
-    const now = /** @type {Document | null} */ (request.response)?.querySelector('[data-live-shape]')
-    const shown = element('[data-live-shape]')
-    if (shown === null || !(now instanceof Element)) return
-    for (const name of ['data-live-shape', 'data-live-offered']) shown.setAttribute(name, now.getAttribute(name) ?? '')
-    for (const part of shown.querySelectorAll('[data-live-part]')) {
-      const fresh = now.querySelector(`[data-live-part="${part.getAttribute('data-live-part')}"]`)
-      if (fresh !== null && !(keepsRows && part.hasAttribute('data-live-rows'))) exchange(part, fresh)
-    }
-    const offered = (shown.dataset.liveOffered ?? '').split(' ')
-    for (const button of shown.querySelectorAll('button[name="decision"]'))
-      button.toggleAttribute('hidden', !offered.includes(button.getAttribute('value') ?? ''))
+  request.timeout = timeoutMs
+  request.onloadend = () => {
+    const now = request.status === 200 ? /** @type {Document | null} */ (request.response) : null
+    if (now !== null && now.querySelector('[data-live-part]') === null) return showState('signed out')
+    if (!isPaused) showState(now === null ? 'not connected' : 'live')
+    if (now !== null && !isPaused) exchangeParts(now)
+    // A page that is slow to make takes a tenth of the time at most.
+    askLater(Math.max(leastWaitMs, 10 * (performance.now() - askedAt)))
   }
   request.send()
 }
 
+/** @param {Document} now */
+function exchangeParts(now) {
+  for (const part of document.querySelectorAll('[data-live-part]')) {
+    const fresh = now.querySelector(`[data-live-part="${part.getAttribute('data-live-part')}"]`)
+    if (fresh === null) continue
+    const kept = part.getAttribute('data-live-kept')
+    // Rows are never exchanged while a person reads them: a link appears.
+    if (kept === null) exchange(part, fresh)
+    else element('[data-live-newer]')?.toggleAttribute('hidden', fresh.getAttribute('data-live-kept') === kept)
+  }
+  const offered = now.querySelector('[data-live-offered]')?.getAttribute('data-live-offered')?.split(' ') ?? []
+  for (const button of document.querySelectorAll('[data-live-kept] button[name="decision"]'))
+    button.toggleAttribute('hidden', !offered.includes(button.getAttribute('value') ?? ''))
+}
+
 /** @param {Element} part @param {Element} fresh */
 function exchange(part, fresh) {
-  if (part.isEqualNode(fresh)) return
   const { activeElement } = document
   const focused = part.contains(activeElement) ? activeElement?.textContent : null
-  for (const { name, value } of fresh.attributes) part.setAttribute(name, value)
-  part.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)))
-  if (part.hasAttribute('data-live-rows')) startPicks()
-  if (focused === null) return
+  update(part, fresh)
+  if (part.hasAttribute('data-live-kept')) startPicks()
+  if (focused === null || activeElement?.isConnected) return
   // Never on to another button: a key that was meant for the one before would press it.
   const same = [...part.querySelectorAll('a, button')].find(({ textContent }) => textContent === focused)
   part.setAttribute('tabindex', '-1')
   const next = /** @type {HTMLElement} */ (same ?? part)
   next.focus()
+}
+
+/** Element by element: what is the same keeps its focus, selection and scrolling. @param {Element} shown @param {Element} fresh */
+function update(shown, fresh) {
+  for (const { name, value } of fresh.attributes) shown.setAttribute(name, value)
+  const nodes = [...shown.childNodes]
+  const next = [...fresh.childNodes].map((node) => document.importNode(node, true))
+  if (nodes.length !== next.length) return shown.replaceChildren(...next)
+  for (const [n, node] of nodes.entries()) {
+    const other = next[n]
+    if (other === undefined || node.isEqualNode(other)) continue
+    const isInPlace = node.nodeName === other.nodeName && node instanceof Element && !node.matches('a, button')
+    if (isInPlace && other instanceof Element) update(node, other)
+    else node.replaceWith(other)
+  }
 }
 
 /** @param {string} text */

@@ -6,16 +6,8 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { errorText } from '../../values/user-error.ts'
-import {
-  batchLive,
-  batchSentences,
-  batchShape,
-  batchTexts,
-  offeredNow,
-  readBatchReport,
-  timeWithSeconds,
-} from '../batch-state.ts'
-import { addressOf, choices, linkTo, live, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
+import { batchProgress, batchSentences, offeredNow, readBatchReport, timeWithSeconds } from '../batch-state.ts'
+import { addressOf, choices, linkTo, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
@@ -33,10 +25,7 @@ export async function showBatch(request: ScreenRequest): Promise<Page | null> {
   const data = visibleTo(frame, found)
   const { batch } = data.report
   const form = { project: frame.project, about: { batch: batch.id } }
-  const isReading = data.hasRows && data.status === null && countOpen(batch.counts) > 0 && data.review === null
-  // What is still being read is asked for until it is there.
-  const shape = isReading ? '' : batchShape({ ...data, ...data.report }, frame.now)
-  const content = html`<div ${attribute('data-live-about', `batch ${batch.id}`)} ${attribute('data-live-shape', shape)} ${attribute('data-live-offered', offered.join(' '))}>
+  const content = html`<div ${attribute('data-live-offered', offered.join(' '))}>
 ${livePart('state', html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>`)}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
 ${emptyNote(Number(digitsOf(request.query('empty')) ?? 0))}${livePart('said', sentences(batchSentences(data, deciding), frame))}
@@ -116,11 +105,11 @@ function progress({ report }: BatchData, frame: ProjectFrame): Html {
   const { batch } = report
   // Nothing of it has left, as the sentence above says.
   if (batch.state === 'draft') return nothing
-  const texts = batchLive(report, frame)
+  const { settled, text } = batchProgress(report, frame)
   const max = String(Math.max(1, batch.rows))
-  return html`<div class="progress"><progress max="${max}" value="${String(texts.settled)}" aria-label="Settled rows" ${attribute('data-live-value', `batch ${batch.id} settled`)}></progress>
-<p>${live(`batch ${batch.id} progress`, texts.progress)}</p>
-<p class="faint">${live(`batch ${batch.id} counts`, countsText(batch.counts))}</p></div>`
+  return html`<div class="progress"><progress max="${max}" value="${String(settled)}" aria-label="Settled rows"></progress>
+<p>${text}</p>
+<p class="faint">${countsText(batch.counts)}</p></div>`
 }
 
 /** The rows that have not left with what they would do, or those with one status. */
@@ -129,13 +118,12 @@ function rows(data: BatchData, offered: readonly DecisionName[], frame: ProjectF
   const { id, counts, rows: total } = report.batch
   const address = addressOf(frame, 'batches', id)
   const waiting = countOpen(counts)
-  const count = (name: string) => live(`batch ${id} ${name}`, batchTexts(counts, null)[name] ?? '0')
-  const open = { label: html`Not sent (${count('open')})`, to: address, isChosen: status === null }
-  const byStatus = waiting === total ? [] : statusChoices(counts, status, address, count)
+  const open = { label: `Not sent (${formatCount(waiting)})`, to: address, isChosen: status === null }
+  const byStatus = waiting === total ? [] : statusChoices(counts, status, address)
   const tabs = livePart('tabs', choices('Rows', [...(waiting > 0 ? [open] : []), ...byStatus]))
   return section(
     'Rows',
-    html`${tabs}${newerNotice(withQuery(address, { status, would }), 'These rows have changed since.')}${shownRows(data, offered, frame)}`,
+    html`${tabs}${newerNotice(withQuery(address, { status, would }))}${shownRows(data, offered, frame)}`,
   )
 }
 
@@ -146,11 +134,11 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   const address = addressOf(frame, 'batches', id)
   const more = older(next === null ? null : withQuery(address, { would, status, after: next }), 'Next rows')
   const waiting = countOpen(counts)
-  const name = status ?? 'shown'
-  const kept = (content: Html) =>
-    livePart('rows', content, { rows: `batch ${id} ${name}`, count: batchTexts(counts, data.check)[name] ?? '0' })
+  const version = status === null ? `${waiting} ${data.check?.rows ?? 0}` : String(counts[status] ?? 0)
+  const kept = (content: Html) => livePart('rows', content, version)
   if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
-  if (waiting === 0 || !hasRows) return livePart('rows', nothing)
+  if (waiting === 0) return livePart('rows', nothing)
+  if (!hasRows) return kept(nothing)
   if (review === null || typeof review === 'string') {
     const why = review === null ? 'is still being read' : html`cannot be read: ${foreignText(review)}`
     const text = html`What its ${formatCount(waiting)} rows would do ${why}.`

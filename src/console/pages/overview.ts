@@ -1,11 +1,11 @@
 /** The overview of a project: what needs a decision, then the work of the week, then how the data is. */
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
-import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, icon, live, newerNotice, type Sentence, section, sentences } from '../blocks.ts'
+import { attribute, html, nothing } from '../../values/html.ts'
+import { addressOf, icon, livePart, type Sentence, section, sentences } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
-import type { OverviewData, StreamRow, WeekData } from '../reads.ts'
+import type { OverviewData, StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { ageText, foreignText, spanText } from '../text.ts'
 import { budgetChart } from './budget.ts'
@@ -17,18 +17,18 @@ export async function showOverview({ reads, project, frame }: ScreenRequest): Pr
   const [data, week] = await Promise.all([reads.overview(project), reads.week(project)])
   const link = (name: string, page: string) => html`<a href="${addressOf(frame, page)}">${name}</a>`
   const decisions = decisionSentences(data, frame)
-  const health = healthSentences(data, frame)
-  const urgent = [...decisions, ...health].filter(isUrgent)
-  const calm = health.filter((sentence) => !isUrgent(sentence))
-  const isWell = !health.some(isUrgent)
-  const content = html`<div ${attribute('data-live-shape', overviewShape(data, frame, week))} ${attribute('data-live-about', 'overview')}>${section('To decide', sentences(urgent.length === 0 ? [nothingToDecide] : urgent, frame))}</div>
-${newerNotice(addressOf(frame))}
-${weekSection(week, waitingNow(data, frame), frame)}
-<details class="fold" ${attribute('open', !isWell)}><summary>${icon(isWell ? 'fine' : 'note', frame)} ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
-${sentences(auditSentences(data), frame)}
+  const states = healthSentences(data, frame)
+  const urgent = [...decisions, ...states].filter(isUrgent)
+  const calm = states.filter((sentence) => !isUrgent(sentence))
+  const isWell = !states.some(isUrgent)
+  const health = html`${sentences(auditSentences(data), frame)}
 ${section('Streams', streamTable(data.streams, frame), link('Details and gaps', 'streams'))}
 ${data.budget.bars.length > 0 ? section('Request budget', budgetChart(data.budget, frame), link('Budget', 'budget')) : nothing}
-${section('Last runs', runTable(data.runs, frame), link('All runs', 'runs'))}</details>`
+${section('Last runs', runTable(data.runs, frame), link('All runs', 'runs'))}`
+  const content = html`${livePart('urgent', section('To decide', sentences(urgent.length === 0 ? [nothingToDecide] : urgent, frame)))}
+${livePart('week', weekSection(week, waitingNow(data, frame), frame))}
+<details class="fold" ${attribute('open', !isWell)}><summary ${attribute('data-live-part', 'summary')}>${icon(isWell ? 'fine' : 'note', frame)} ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
+${livePart('health', health)}</details>`
   return { title: 'Overview', section: 'Overview', content, isLive: true }
 }
 
@@ -56,33 +56,12 @@ function healthSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
 function waitingNow(data: OverviewData, frame: ProjectFrame): WaitingNow {
   const { count, isDerived } = data.waiting
   const none = isDerived ? nothing : html`known after the next sync`
-  const longest = count === 0 ? none : html`the longest for ${number('waitingFor', data, frame)}`
-  return { count: number('waiting', data, frame), longest }
+  const longest = count === 0 ? none : html`the longest for ${waitingFor(data, frame)}`
+  return { count: formatCount(count), longest }
 }
 
-/** The numbers that change while the page is open. */
-export function liveTexts({ writebacks, heldLanes, gaps, waiting, streams }: OverviewData, now: number) {
-  const ages = streams.flatMap(({ syncedAt }) => (syncedAt === null ? [] : [now - Date.parse(syncedAt)]))
-  return {
-    drafts: formatCount(writebacks.draft ?? 0),
-    uncertain: formatCount(writebacks.uncertain ?? 0),
-    held: formatCount(heldLanes),
-    gaps: formatCount(gaps),
-    waiting: formatCount(waiting.count),
-    waitingFor: waiting.since === null ? '' : ageText(now - Date.parse(waiting.since)),
-    oldestRead: ages.length === 0 ? 'never' : ageText(Math.max(...ages)),
-  }
-}
-
-function number(name: keyof ReturnType<typeof liveTexts>, data: OverviewData, { now }: ProjectFrame): Html {
-  return live(name, liveTexts(data, now)[name])
-}
-
-/** Which sentences there are, and of which week: if this changes, the page is to be loaded anew. */
-export function overviewShape(data: OverviewData, frame: ProjectFrame, week: WeekData): string {
-  const shapes = overviewSentences(data, frame).map(({ kind, link }) => `${kind}${link?.label ?? ''}`)
-  const said = typeof week === 'string' ? week : (week?.report?.period.to ?? '')
-  return [...shapes, said].join()
+function waitingFor({ waiting: { since } }: OverviewData, { now }: ProjectFrame): string {
+  return since === null ? '' : ageText(now - Date.parse(since))
 }
 
 function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
@@ -90,12 +69,12 @@ function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[]
   const address = addressOf(frame, 'writebacks')
   const found: Sentence[] = []
   if (draft > 0) {
-    const text = html`<b>${number('drafts', data, frame)}</b> ${noun(draft, 'write-back')} ${draft === 1 ? 'waits' : 'wait'} for approval.`
+    const text = html`<b>${formatCount(draft)}</b> ${noun(draft, 'write-back')} ${draft === 1 ? 'waits' : 'wait'} for approval.`
     found.push({ kind: 'act', text, link: { to: address, label: 'Review' } })
   }
   if (uncertain > 0) {
-    const held = html`${number('held', data, frame)} ${noun(data.heldLanes, 'conversation')} ${data.heldLanes === 1 ? 'waits' : 'wait'}`
-    const text = html`<b>${number('uncertain', data, frame)}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, ${held}.`
+    const held = html`${formatCount(data.heldLanes)} ${noun(data.heldLanes, 'conversation')} ${data.heldLanes === 1 ? 'waits' : 'wait'}`
+    const text = html`<b>${formatCount(uncertain)}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, ${held}.`
     found.push({ kind: 'act', text, link: { to: withQuery(address, { status: 'uncertain' }), label: 'Decide' } })
   }
   return found
@@ -155,7 +134,7 @@ function streamSentences({ streams }: OverviewData, frame: ProjectFrame): Senten
 
 function gapSentence(data: OverviewData, frame: ProjectFrame): Sentence {
   if (data.gaps === 0) return { kind: 'fine', text: html`Nothing is known to be missing.` }
-  const text = html`<b>${number('gaps', data, frame)} ${noun(data.gaps, 'gap')}</b>: known to be missing.`
+  const text = html`<b>${formatCount(data.gaps)} ${noun(data.gaps, 'gap')}</b>: known to be missing.`
   return { kind: 'wrong', text, link: { to: addressOf(frame, 'streams'), label: 'Gaps' } }
 }
 
@@ -172,7 +151,7 @@ function waitingSentence(data: OverviewData, frame: ProjectFrame): Sentence {
   if (!isDerived && count === 0)
     return { kind: 'clock', text: html`Who waits for an answer is known after the next sync.` }
   if (count === 0) return { kind: 'fine', text: html`Nobody waits for an answer.` }
-  const text = html`<b>${number('waiting', data, frame)}</b> ${noun(count, 'conversation')} ${count === 1 ? 'waits' : 'wait'} for an answer, the longest for <b>${number('waitingFor', data, frame)}</b>.`
+  const text = html`<b>${formatCount(count)}</b> ${noun(count, 'conversation')} ${count === 1 ? 'waits' : 'wait'} for an answer, the longest for <b>${waitingFor(data, frame)}</b>.`
   return { kind: 'clock', text, link: { to: addressOf(frame, 'waiting'), label: 'Waiting' } }
 }
 

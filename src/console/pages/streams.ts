@@ -2,7 +2,7 @@
 import { streamNames } from '../../../schema/stream-specs.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { facts, linkTo, live, section, table } from '../blocks.ts'
+import { facts, linkTo, livePart, section, table } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import type { StreamRow } from '../reads.ts'
@@ -18,7 +18,7 @@ export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Ht
     rows.map((row) => [
       linkTo(frame, 'streams', row.stream, streamTitle(row.stream)),
       stateLabel(row, frame),
-      live(`read-${row.stream}`, agoText(row.syncedAt, frame.now)),
+      agoText(row.syncedAt, frame.now),
       row.schedule ?? '–',
       formatCount(row.rows),
       timeOf(row.newest, frame),
@@ -28,16 +28,11 @@ export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Ht
   )
 }
 
-/** What changes on the table of streams while it is open. */
-export function streamLiveTexts(rows: readonly StreamRow[], now: number): Record<string, string> {
-  return Object.fromEntries(rows.map(({ stream, syncedAt }) => [`read-${stream}`, agoText(syncedAt, now)]))
-}
-
 export async function showStreams({ reads, db, project, frame }: ScreenRequest): Promise<Page> {
   const content = html`${streamTable((await reads.overview(project)).streams, frame)}
 ${section('Known to be missing', gapTable(await readGaps(db, null), frame))}
 ${section('Cannot be read', failingTable(await readFailingParents(db, null)))}`
-  return { title: 'Streams', section: 'Streams', content, isLive: true }
+  return { title: 'Streams', section: 'Streams', content: livePart('streams', content), isLive: true }
 }
 
 /** Null: the project does not mirror it. */

@@ -9,7 +9,7 @@ import type { WeekData } from '../reads.ts'
 import { foreignText } from '../text.ts'
 
 /** At this moment, not at the end of a day. */
-export type WaitingNow = { readonly count: Html; readonly longest: Html }
+export type WaitingNow = { readonly count: string; readonly longest: Html }
 
 /** `page`: which has the number of each day, and what is behind it. `ofDay`: drawn as a line. */
 type Tile = {

@@ -49,16 +49,11 @@ export function statusNamed(text: string | null): WritebackStatus | null {
   return writebackStatuses.find((status) => status === text) ?? null
 }
 
-/** Of the statuses that rows have. `countOf`: how many, where that is a live text. */
-export function statusChoices(
-  counts: StatusCounts,
-  chosen: WritebackStatus | null,
-  address: string,
-  countOf: (name: WritebackStatus) => Html | string = (name) => formatCount(counts[name] ?? 0),
-): Choice[] {
+/** Of the statuses that rows have. */
+export function statusChoices(counts: StatusCounts, chosen: WritebackStatus | null, address: string): Choice[] {
   const shown = writebackStatuses.filter((name) => (counts[name] ?? 0) > 0 || name === chosen)
   return shown.map((name) => ({
-    label: html`${statusWords[name].word} (${countOf(name)})`,
+    label: `${statusWords[name].word} (${formatCount(counts[name] ?? 0)})`,
     to: withQuery(address, { status: name }),
     isChosen: name === chosen,
   }))

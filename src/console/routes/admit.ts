@@ -72,7 +72,7 @@ function bearerOf({ headers }: FastifyRequest): string | null {
 }
 
 /** Who the request is from at this moment; null = nobody who may be here. */
-export async function viewerOf(request: FastifyRequest, sessions: Sessions, now: EpochMs): Promise<Viewer | null> {
+async function viewerOf(request: FastifyRequest, sessions: Sessions, now: EpochMs): Promise<Viewer | null> {
   const bearer = bearerOf(request)
   if (bearer !== null) return sessions.checkBearer(bearer)
   const cookie = request.cookies[cookieName(request)]

@@ -4,17 +4,15 @@ import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
-import type { ProjectName } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
 import { showAuditLog, showProjects } from '../pages/all-projects.ts'
 import type { FileAnswer, Screen } from '../screen.ts'
-import { admit, readNames, viewerOf } from './admit.ts'
+import { admit, readNames } from './admit.ts'
 import { addHeaders, serveAssets } from './assets.ts'
 import { addDecisions } from './decide.ts'
 import { addDrafts } from './drafts.ts'
 import { addImport } from './import.ts'
-import { createLiveStreams } from './live.ts'
 import { projectScreens } from './screens.ts'
 import { addSignIn } from './sign-in.ts'
 import { type ConsoleOptions, createSite, prefix, type Site, valuesOf } from './site.ts'
@@ -35,7 +33,6 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
     addDecisions(app, site)
     addDrafts(app, site)
     await addImport(app, site)
-    addLive(app, site)
   }
 }
 
@@ -66,21 +63,6 @@ function sendFile(reply: FastifyReply, { file: { name, type, content } }: FileAn
 }
 
 const notFound = (to: string) => ['Not found', 'There is nothing here.', to] as const
-
-function addLive(app: FastifyInstance, site: Site): void {
-  const live = createLiveStreams(site)
-  app.addHook('preClose', async () => live.close())
-  app.get<{ Params: { project: ProjectName } }>('/p/:project/live', async (request, reply) => {
-    const project = await site.findProject(request.params.project)
-    const person = request.viewer?.name ?? ''
-    if (project === null || live.isFull(person)) return reply.code(project === null ? 404 : 503).send('')
-    // Fastify answers HEAD by this route, too, and the stream has no end.
-    if (request.method === 'HEAD') return reply.type('text/event-stream').send()
-    reply.hijack()
-    const mayListen = async () => (await viewerOf(request, site.sessions, site.now())) !== null
-    live.add({ response: reply.raw, project, person, mayListen })
-  })
-}
 
 /** What a person can do about it; the log has the rest. */
 function handleProblems(app: FastifyInstance, { log, sendProblem }: Site): void {

@@ -1,16 +1,14 @@
-/** How the console is served: small, kept by browsers, live, and never in the way of stopping. */
+/** How the console is served: small, kept by browsers, and with an answer for every address. */
 
-import { get, type ServerResponse } from 'node:http'
-import { Writable } from 'node:stream'
+import { get } from 'node:http'
 import { expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { unconfiguredProject } from '../../../src/console/project.ts'
-import { tell } from '../../../src/console/routes/live.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { commit, conversation } from '../../warehouse/row-fixtures.ts'
-import { letWait, ownForm, startConsole } from './console-server.ts'
+import { letWait, startConsole } from './console-server.ts'
 
 const fill = (warehouse: Warehouse, project: ProjectConfig) => letWait(warehouse, project, 'c1')
 
@@ -65,50 +63,6 @@ function compressedSize(url: string, cookie: string): Promise<number> {
   })
 }
 
-test('numbers change on an open page, for all who listen, and open streams do not keep it from stopping', async () => {
-  const console = await startConsole(fill)
-  const cookie = await console.signIn('vera')
-  const listen = async () => {
-    const response = await fetch(`${console.address}/console/p/main/live`, { headers: { cookie } })
-    expect(response.headers.get('content-type')).toBe('text/event-stream')
-    return response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  }
-  const readers = [await listen(), await listen()]
-  const waitFor = async (reader: (typeof readers)[number], text: string) => {
-    for (let seen = ''; !seen.includes(text); ) {
-      const { value, done } = await reader.read()
-      if (done) throw new Error(`the stream ended without ${text}`)
-      seen += value
-    }
-  }
-  await waitFor(readers[0]!, '"waiting":"1"')
-  await letWait(console.warehouse, console.project, 'c2')
-  for (const reader of readers) await waitFor(reader, '"waiting":"2"')
-  await console.close()
-  for (const reader of readers) expect(await drained(reader)).toBe(true)
-})
-
-async function drained(reader: ReadableStreamDefaultReader<string>): Promise<boolean> {
-  for (;;) {
-    const { done } = await reader.read()
-    if (done) return true
-  }
-}
-
-test('a stream ends with its session, and nobody has all streams', async () => {
-  const console = await startConsole(fill)
-  const cookie = await console.signIn('vera')
-  const listen = (by: string) => fetch(`${console.address}/console/p/main/live`, { headers: { cookie: by } })
-  const streams = await Promise.all(Array.from({ length: 17 }, () => listen(cookie)))
-  expect(streams.map(({ status }) => status).sort()).toEqual([...Array(16).fill(200), 503])
-  const other = await listen(await console.signIn('ann'))
-  expect(other.status).toBe(200)
-  await console.ask('/console/sign-out', { method: 'POST', headers: { cookie, ...ownForm } })
-  const ends = streams.map((stream) => stream.text().catch(() => 'ended'))
-  expect((await Promise.all(ends)).filter((end) => end === 'ended')).toHaveLength(16)
-  await other.body?.cancel()
-})
-
 const oddNames = ['..', '.', 'x'.repeat(1001), 'ü'.repeat(600), 'a\0b', '~..', '~2e', '%2E%2E', 'a/../b']
 const controlNames = ['bell\u0007 \u001b[31mred', 'two\r\nlines', '\t', ' ']
 
@@ -149,24 +103,6 @@ test.each([...oddNames, ...controlNames])(
     expect(await createOutbox(console.warehouse.projectDb('main')).countByStatus({})).toEqual({ queued: 1 })
   },
 )
-
-test('the head of a stream ends', async () => {
-  const console = await startConsole(fill)
-  const cookie = await console.signIn('vera')
-  const { status, headers } = await console.ask('/console/p/main/live', { method: 'HEAD', headers: { cookie } })
-  expect([status, headers['content-type']]).toEqual([200, 'text/event-stream'])
-})
-
-test('who does not read a stream misses numbers, which are not kept for them', async () => {
-  const neverRead = new Writable({ highWaterMark: 10, write: () => {} })
-  const listener = { response: neverRead as unknown as ServerResponse, person: 'vera', mayListen: async () => true }
-  const kept: number[] = []
-  for (const text of ['first message', 'second', 'third']) {
-    await tell(listener, text)
-    kept.push(neverRead.writableLength)
-  }
-  expect(kept).toEqual([13, 13, 13])
-})
 
 test.each([null, 'Nowhere/Else', '5'])('a warehouse whose time zone is %s is shown in UTC', (timeZone) => {
   expect(unconfiguredProject('p1', timeZone).timeZone).toBe('UTC')
