@@ -1,5 +1,6 @@
 /** A mirror to look at: eight messages in each conversation, and write-backs to two of five, in 42 batches. */
 
+import { streamSpecs } from '../../schema/stream-specs.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { analyzeAllTables } from '../../src/warehouse/statistics.ts'
 import { seededRandom } from '../../test/support/seeded-random.ts'
@@ -21,9 +22,9 @@ export async function fillMirror(url: string, conversations: number): Promise<vo
   printFigure('facts and the search index', (performance.now() - started) / 1000, 's')
   const syncedAt = '2026-01-01T00:00:00Z'
   // As a sync leaves them: with the number of rows.
-  for (const stream of ['conversations', 'messages', 'visitors'])
+  for (const [stream, { table }] of Object.entries(streamSpecs))
     await warehouse.query(`insert into sync_streams (project_id, stream, synced_at, counted_rows, counted_at)
-      select '${benchProject}', '${stream}', '${syncedAt}', count(*), '${syncedAt}' from ${stream}`)
+      select '${benchProject}', '${stream}', '${syncedAt}', count(*), '${syncedAt}' from ${table}`)
   for (const statement of queueStatements(conversations)) await warehouse.query(statement)
   await analyzeAllTables(warehouse.db, warehouse.kind)
   // The server of the tests does not do so by itself.
