@@ -6,8 +6,9 @@ import { deriveModelTables } from '../../support/analytics-model/model.ts'
 import { mutateWorld } from '../../support/analytics-model/mutations.ts'
 import { randomWorld } from '../../support/analytics-model/random-world.ts'
 import type { ProjectRows } from '../../support/analytics-model/raw-rows.ts'
+import { sampledCount } from '../../support/sampled.ts'
 
-const worlds = 200
+const worlds = sampledCount(120, 1000)
 const firstSeed = Number(process.env['SEED'] ?? 1)
 
 test(`the facts of ${worlds} random worlds, from seed ${firstSeed} on, are those of the model`, () => {
