@@ -1,5 +1,6 @@
 /** The tables of the synchronisation: runs, cursors, gaps, locks, workers, and what was learned about the service. */
 import { projectColumns, type TableSpec } from './column-types.ts'
+import { childStreamNames } from './stream-specs.ts'
 
 const processColumns = {
   host: ['text', 'host name'],
@@ -61,7 +62,7 @@ export const syncTables = {
     key: ['project_id', 'stream', 'parent_id'],
     columns: {
       ...projectColumns,
-      stream: ['key', 'messages, visitor_activity or call_recordings'],
+      stream: ['key', childStreamNames.join(', ')],
       parent_id: ['key', 'the conversation, visitor or call'],
       wanted: ['integer', 'requested version: grows when the parent changes'],
       fetched: ['integer', 'the requested version that the last read answered; 0 = never read'],
@@ -178,7 +179,7 @@ export const syncTables = {
     columns: {
       id: ['key', 'UUID'],
       ...processColumns,
-      queue: ['text', 'redis, postgres or embedded'],
+      queue: ['text', 'the kind of its queue, such as redis'],
       since: ['time', 'when it started'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       configuration: ['text?', 'digest of its projects and schedules'],

@@ -1,21 +1,20 @@
 /** The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has them. */
 
-import { isOperation, operationTypes } from '../outbox/core/operations.ts'
-import { type RequestMistake, requestFields, toMistake } from '../outbox/core/writeback-request.ts'
+import { isOperation, operationTypes, requestFields } from '../outbox/core/operations.ts'
+import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap } from '../outbox/outbox.ts'
 import { nearestNames } from '../values/nearest-names.ts'
+import { fromCsvCell, parseFlag } from './csv-cells.ts'
 import {
   columnLetter,
   columnOfWord,
-  fromCsvCell,
   isRequestColumn,
   knownColumn,
   namedColumn,
-  parseFlag,
   requestColumns,
   toColumnKey,
   visitorColumns,
-} from './csv-columns.ts'
+} from './csv-headers.ts'
 import { isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 

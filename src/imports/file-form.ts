@@ -1,6 +1,6 @@
 /** Finds out how a file is written, from its beginning: encoding, line ends, JSON Lines or CSV, and the separator. Pure. */
 import { UserError } from '../values/user-error.ts'
-import { knownColumn } from './csv-columns.ts'
+import { knownColumn } from './csv-headers.ts'
 
 /** `auto` decides by the first non-blank character. */
 export type ImportFormat = 'jsonl' | 'csv' | 'auto'

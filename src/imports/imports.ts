@@ -2,7 +2,8 @@
  * Files become write-backs: any spreadsheet, CSV or JSON Lines is read as a person meant it, every row is checked before any
  * is queued, and all are queued or none. What is not certain is refused, with the row and the reason.
  */
-export { csvHeader, parseFlag, requestColumns, toColumnKey, toCsvRow } from './csv-columns.ts'
+export { csvHeader, parseFlag, toCsvRow } from './csv-cells.ts'
+export { requestColumns, toColumnKey } from './csv-headers.ts'
 export {
   type CheckFileOptions,
   checkFile,

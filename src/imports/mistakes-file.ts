@@ -10,7 +10,8 @@ import { mistakeText, type RequestMistake } from '../outbox/core/writeback-reque
 import type { Json } from '../values/json.ts'
 import { asJsonObject, stringifyJson, tryParseJson } from '../values/json.ts'
 import { UserError } from '../values/user-error.ts'
-import { jsonLineColumn, mistakeColumns, requestColumns, toCsvCell, toHarmlessCell } from './csv-columns.ts'
+import { toCsvCell, toHarmlessCell } from './csv-cells.ts'
+import { jsonLineColumn, mistakeColumns, requestColumns } from './csv-headers.ts'
 import type { FileForm } from './file-form.ts'
 import type { ImportLine } from './parse-lines.ts'
 

@@ -11,7 +11,7 @@ import {
   toMistake,
 } from '../outbox/core/writeback-request.ts'
 import { asJsonObject, tryParseJson } from '../values/json.ts'
-import { columnLetter } from './csv-columns.ts'
+import { columnLetter } from './csv-headers.ts'
 import { type CsvRecord, readRecords, readTextLines, type TextLine } from './csv-records.ts'
 import {
   type CsvHeader,

@@ -4,7 +4,8 @@
  */
 import { byteOrderMark, toCsvLine } from '../export/writers/csv-writer.ts'
 import { isTargetId, type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
-import { shownColumns, toCsvCell, visitorColumns } from './csv-columns.ts'
+import { toCsvCell } from './csv-cells.ts'
+import { shownColumns, visitorColumns } from './csv-headers.ts'
 
 /** What a person fills in, and what each does: in the template, and where a person says what a column is. */
 export const sheetColumns = {

@@ -41,11 +41,15 @@ export {
   type ProjectDecision,
 } from './core/decisions.ts'
 export {
+  commonFields,
+  commonNames,
+  commonValue,
   isOperation,
   type Operation,
   operations,
   operationsInHelp,
   operationTypes,
+  requestFields,
   reviewActions,
 } from './core/operations.ts'
 export {
@@ -78,9 +82,6 @@ export {
   writebackStatuses,
 } from './core/state.ts'
 export {
-  commonFields,
-  commonNames,
-  commonValue,
   expiryMistakes,
   foreignFieldMistake,
   type ImportOverride,
@@ -90,7 +91,6 @@ export {
   type RequestMistake,
   type RequestParseResult,
   type RequestToQueue,
-  requestFields,
   toMistake,
   type WritebackRequest,
 } from './core/writeback-request.ts'

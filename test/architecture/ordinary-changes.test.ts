@@ -96,15 +96,27 @@ const changes: readonly Change[] = [
   {
     row: 'a CSV column',
     edits: [
-      ['src/outbox/core/writeback-request.ts', '  readonly expiresAt: string', 'readonly priority: string | null; '],
+      ['src/outbox/core/operations.ts', '  readonly expiresAt: string', 'readonly priority: string | null; '],
       [
-        'src/outbox/core/writeback-request.ts',
+        'src/outbox/core/operations.ts',
         '  expires_at: {',
-        "priority: { property: 'priority', kind: 'word', schema: z.string().nullish(), value: '', help: '' },\n",
+        "priority: { property: 'priority', kind: 'word', schema: timeSchema, value: '', help: '' },\n",
       ],
       ['schema/outbox-tables.ts', "  expires_at: ['time?'", "priority: ['text?', ''], "],
     ],
     named: [],
+  },
+  {
+    // Of one operation: the database would refuse it without its payload in the schema.
+    row: 'a CSV column',
+    edits: [
+      [
+        'src/outbox/core/operations.ts',
+        " content: contentField },\n    summary: 'an internal",
+        ' subject: contentField,',
+      ],
+    ],
+    named: ['src/outbox/core/operations.ts'],
   },
   {
     row: 'an export format',

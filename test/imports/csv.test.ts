@@ -3,14 +3,8 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toCsvLine } from '../../src/export/writers/csv-writer.ts'
-import {
-  csvHeader,
-  fromCsvCell,
-  outcomeColumns,
-  requestColumns,
-  toCsvCell,
-  toCsvRow,
-} from '../../src/imports/csv-columns.ts'
+import { csvHeader, fromCsvCell, toCsvCell, toCsvRow } from '../../src/imports/csv-cells.ts'
+import { outcomeColumns, requestColumns } from '../../src/imports/csv-headers.ts'
 import { readRecords, readTextLines } from '../../src/imports/csv-records.ts'
 import { csvSeparators, detectFileForm } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'

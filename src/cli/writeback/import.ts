@@ -1,7 +1,7 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or previews them. */
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { toColumnKey } from '../../imports/csv-columns.ts'
+import { toColumnKey } from '../../imports/csv-headers.ts'
 import type { ImportSource } from '../../imports/imports.ts'
 import { columnMeanings, isMeaning } from '../../imports/reply-sheet.ts'
 import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'

@@ -1,7 +1,7 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored data of one of them. */
 import { Command, Option } from 'commander'
 import type { ListWritebacksReport } from '../../app/outbox.ts'
-import { csvHeader, toCsvRow } from '../../imports/csv-columns.ts'
+import { csvHeader, toCsvRow } from '../../imports/csv-cells.ts'
 import { operations } from '../../outbox/core/operations.ts'
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { describeVerdict } from '../../outbox/core/review-labels.ts'

@@ -121,7 +121,8 @@ const storeRows: StoreRows = async (trx, page, encoded) => {
   if (before !== null) await recordChanges(trx, rows, before, new Set(stored), requestedAt)
   // A conversation changes more often than what is said in it.
   for (const child of children) if (child !== 'messages') await addPendingChildren(trx, child, stored, requestedAt)
-  if (streamSpecs[stream].kind === 'child-object') await updateCheckedAt(trx, page, rows, 'checked_at')
+  const { kind, timeColumn } = streamSpecs[stream]
+  if (kind === 'child-object') await updateCheckedAt(trx, page, rows, timeColumn)
   if (stream === 'analytics') {
     await updateCheckedAt(trx, page, rows, 'read_at')
     for (const row of rows) if (stored.includes(String(row[firstKey]))) await replaceMetrics(trx, row)

@@ -1,6 +1,6 @@
 /**
- * The operations: one record each, which commands, CSV columns, reviews, estimates and reverts follow. What the database checks
- * of each is in `schema/operation-specs.ts`, how each is sent in `handlers/`. Pure.
+ * The operations: one record each, which commands, CSV columns, reviews, estimates and reverts follow, and the fields that
+ * all of them have. What the database checks of each is in `schema/operation-specs.ts`, how each is sent in `handlers/`. Pure.
  */
 import type { z } from 'zod'
 import {
@@ -11,7 +11,18 @@ import {
   type TargetKind,
   targetKinds,
 } from '../../../schema/operation-specs.ts'
-import { contentField, type FieldValues, flagSchema, isFlag, type PayloadField, singleLineText } from './fields.ts'
+import type { commonColumns } from '../../../schema/outbox-tables.ts'
+import {
+  contentField,
+  expectSchema,
+  type FieldValues,
+  flagSchema,
+  isFlag,
+  type PayloadField,
+  type RequestField,
+  singleLineText,
+  timeSchema,
+} from './field-kinds.ts'
 
 /** What a person calls what a write-back does: in a column, of one and of several. */
 export const reviewActions = {
@@ -130,7 +141,7 @@ const described = {
     examples: ['--visitor ID --content "Asked for an invoice."'],
   },
 } as const satisfies {
-  readonly [O in keyof typeof operationSpecs]: OperationType & {
+  readonly [O in keyof typeof operationSpecs]: Omit<OperationType, 'fields'> & {
     readonly fields: Readonly<Record<keyof (typeof operationSpecs)[O]['payload'], PayloadField>>
   }
 }
@@ -170,4 +181,68 @@ type SchemasOf<Fields> = {
 /** The column `payload`. In `visitor`, an absent field stays unchanged and null clears it. */
 export type WritebackPayload = {
   readonly [O in Operation]: Readonly<z.infer<z.ZodObject<SchemasOf<(typeof described)[O]['fields']>>>>
+}
+
+/** What every write-back may have besides its operation, target and payload. */
+export type CommonValues = {
+  /** The caller's idempotency key: the same one is never queued twice. */
+  readonly ref: string | null
+  /** The last message that the person saw: its id in digits, or its time in RFC 3339. */
+  readonly expect: string | null
+  /** Not sent after this time; RFC 3339. */
+  readonly expiresAt: string | null
+}
+
+/** The fields that every operation has besides its target and payload: each has the column of its name in `writebacks`. */
+export const commonFields = {
+  ref: {
+    property: 'ref',
+    kind: 'key',
+    schema: singleLineText(maxLengths.ref).nullish(),
+    value: 'key',
+    help: 'your own key: the same one is never queued twice',
+  },
+  expect: {
+    property: 'expect',
+    kind: 'message',
+    schema: expectSchema,
+    value: 'message',
+    help: 'the last message that you saw, its id or its time: not sent if a visitor has written since',
+  },
+  expires_at: {
+    property: 'expiresAt',
+    kind: 'time',
+    schema: timeSchema,
+    value: 'time',
+    help: 'do not send it after this time, for example 2026-01-31T18:00:00Z',
+  },
+} as const satisfies {
+  readonly [C in keyof typeof commonColumns]: RequestField &
+    Pick<PayloadField, 'value' | 'help'> & { readonly property: keyof CommonValues }
+}
+
+type CommonName = keyof typeof commonFields
+export const commonNames = Object.keys(commonFields) as readonly CommonName[]
+/** The ref says which write-back it is, and nothing about its sending. */
+export const conditionNames = commonNames.filter((name) => name !== 'ref')
+
+/** Of all operations: besides the operation and its target. */
+export const requestFields = new Map([
+  ...Object.values(operationTypes).flatMap(({ fields }) => Object.entries<RequestField>(fields)),
+  ...Object.entries<RequestField>(commonFields),
+])
+
+export function commonValue(request: CommonValues, name: CommonName): string | null {
+  return request[commonFields[name].property]
+}
+
+export function mapCommonValues(values: CommonValues, change: (value: string | null) => string | null): CommonValues {
+  const changed = commonNames.map((name) => [commonFields[name].property, change(commonValue(values, name))])
+  return Object.fromEntries(changed) as CommonValues
+}
+
+/** From a line that its schema has parsed. */
+export function toCommonValues(line: Readonly<Record<string, unknown>>): CommonValues {
+  const values = commonNames.map((name) => [commonFields[name].property, line[name] ?? null])
+  return Object.fromEntries(values) as CommonValues
 }

@@ -5,12 +5,12 @@
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
-import { describeValue, type FieldValue, fieldNames, type ShownFields, toFieldValue } from './fields.ts'
-import { type Operation, operationTypes } from './operations.ts'
+import { describeValue, type FieldValue, fieldNames, type ShownFields, toFieldValue } from './field-kinds.ts'
+import { type Operation, operationTypes, toCommonValues } from './operations.ts'
 import type { Evidence } from './outbox-entry.ts'
 import { isSameValue } from './review-guards.ts'
 import type { WritebackStatus } from './state.ts'
-import { effectOf, toCommonValues, type WritebackRequest } from './writeback-request.ts'
+import { effectOf, type WritebackRequest } from './writeback-request.ts'
 
 /** A row of the batch. Times are RFC 3339. */
 export type BatchRow = {

@@ -3,7 +3,7 @@
  * changed the same field. The same rules as in src/outbox/handlers, without a request. Pure.
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
-import { type FieldValues, fieldNames } from './fields.ts'
+import { type FieldValues, fieldNames } from './field-kinds.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
 import type { TargetSnapshot } from './outbox-entry.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'

@@ -1,6 +1,6 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
 
-import { describeValue, fieldNames, isFlag } from './fields.ts'
+import { describeValue, fieldNames, isFlag } from './field-kinds.ts'
 import { reviewActions } from './operations.ts'
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
 import { type FieldChange, type ReviewOutcome, reviewReasons } from './review.ts'

@@ -1,6 +1,6 @@
 /** Counts reviews by what they would do, with samples of each group. Pure: a reducer whose size the rows do not change. */
 
-import { toFieldValue } from './fields.ts'
+import { toFieldValue } from './field-kinds.ts'
 import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { Evidence, NamedEntry } from './outbox-entry.ts'
 import {

@@ -6,7 +6,7 @@
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type FieldValue, type FieldValues, fieldNames } from './fields.ts'
+import { type FieldValue, type FieldValues, fieldNames } from './field-kinds.ts'
 import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { TargetSnapshot } from './outbox-entry.ts'
 import type { WritebackStatus } from './state.ts'

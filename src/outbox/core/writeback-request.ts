@@ -1,69 +1,22 @@
 /** A request for an operation before it is queued: its target and its payload, parsed and validated, or its mistakes. Pure. */
 import { z } from 'zod'
-import { maxLengths } from '../../../schema/operation-specs.ts'
-import type { commonColumns } from '../../../schema/outbox-tables.ts'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import {
-  expectSchema,
   type FieldValues,
   findForbiddenCharacter,
   forbiddenCharacterMistake,
   idSchema,
-  type PayloadField,
   type RequestField,
-  singleLineText,
-  timeSchema,
-} from './fields.ts'
-import { type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
-
-/** What every write-back may have besides its operation, target and payload. */
-export type CommonValues = {
-  /** The caller's idempotency key: the same one is never queued twice. */
-  readonly ref: string | null
-  /** The last message that the person saw: its id in digits, or its time in RFC 3339. */
-  readonly expect: string | null
-  /** Not sent after this time; RFC 3339. */
-  readonly expiresAt: string | null
-}
-
-/** The fields that every operation has besides its target and payload: each has the column of its name in `writebacks`. */
-export const commonFields = {
-  ref: {
-    property: 'ref',
-    kind: 'key',
-    schema: singleLineText(maxLengths.ref).nullish(),
-    value: 'key',
-    help: 'your own key: the same one is never queued twice',
-  },
-  expect: {
-    property: 'expect',
-    kind: 'message',
-    schema: expectSchema,
-    value: 'message',
-    help: 'the last message that you saw, its id or its time: not sent if a visitor has written since',
-  },
-  expires_at: {
-    property: 'expiresAt',
-    kind: 'time',
-    schema: timeSchema,
-    value: 'time',
-    help: 'do not send it after this time, for example 2026-01-31T18:00:00Z',
-  },
-} as const satisfies {
-  readonly [C in keyof typeof commonColumns]: RequestField &
-    Pick<PayloadField, 'value' | 'help'> & { readonly property: keyof CommonValues }
-}
-
-type CommonName = keyof typeof commonFields
-export const commonNames = Object.keys(commonFields) as readonly CommonName[]
-/** The ref says which write-back it is, and nothing about its sending. */
-export const conditionNames = commonNames.filter((name) => name !== 'ref')
-
-/** Of all operations: besides the operation and its target. */
-export const requestFields = new Map([
-  ...Object.values(operationTypes).flatMap(({ fields }) => Object.entries<RequestField>(fields)),
-  ...Object.entries<RequestField>(commonFields),
-])
+} from './field-kinds.ts'
+import {
+  type CommonValues,
+  commonFields,
+  type Operation,
+  operations,
+  operationTypes,
+  toCommonValues,
+  type WritebackPayload,
+} from './operations.ts'
 
 export type RequestFor<O extends Operation> = CommonValues & {
   readonly operation: O
@@ -76,21 +29,6 @@ export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
 
 /** `sourceRow`: of the file that it comes from. `foundBy`: the words by which an import found its conversation. */
 export type RequestToQueue = WritebackRequest & { readonly sourceRow?: number; readonly foundBy?: string }
-
-export function commonValue(request: CommonValues, name: CommonName): string | null {
-  return request[commonFields[name].property]
-}
-
-export function mapCommonValues(values: CommonValues, change: (value: string | null) => string | null): CommonValues {
-  const changed = commonNames.map((name) => [commonFields[name].property, change(commonValue(values, name))])
-  return Object.fromEntries(changed) as CommonValues
-}
-
-/** From a line that its schema has parsed. */
-export function toCommonValues(line: Readonly<Record<string, unknown>>): CommonValues {
-  const values = commonNames.map((name) => [commonFields[name].property, line[name] ?? null])
-  return Object.fromEntries(values) as CommonValues
-}
 
 /** What its target has once it is done. */
 export function effectOf({ operation, payload }: { operation: Operation; payload: object }): FieldValues {

@@ -1,6 +1,6 @@
 /** Corrects texts of a visitor. Leaves the operation's other fields unchanged, and gives way to someone else's newer edit. */
 import { asJsonObject, type Json } from '../../values/json.ts'
-import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/fields.ts'
+import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/field-kinds.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
 import { findForeignEdit, isSameValue } from '../core/review-guards.ts'
 import { effectOf } from '../core/writeback-request.ts'

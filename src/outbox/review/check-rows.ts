@@ -8,7 +8,7 @@ import { ApiError, describeFailure, isRefusedByService } from '../../service/cor
 import type { ApiGet, ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { toTimestamp } from '../../values/time.ts'
-import { nothingShown, toFieldValues, toShownFields } from '../core/fields.ts'
+import { nothingShown, toFieldValues, toShownFields } from '../core/field-kinds.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
 import type { Obstacle, ReviewFacts, TargetState } from '../core/review.ts'

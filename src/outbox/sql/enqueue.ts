@@ -9,14 +9,8 @@ import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import { newId, type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/transactions.ts'
 import type { BatchDescription, ColumnMap } from '../core/batches.ts'
-import { operationTypes } from '../core/operations.ts'
-import {
-  commonNames,
-  commonValue,
-  conditionNames,
-  type RequestToQueue,
-  type WritebackRequest,
-} from '../core/writeback-request.ts'
+import { commonNames, commonValue, conditionNames, operationTypes } from '../core/operations.ts'
+import type { RequestToQueue, WritebackRequest } from '../core/writeback-request.ts'
 import { readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */

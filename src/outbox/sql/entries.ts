@@ -13,10 +13,16 @@ import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
 import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
-import { type Operation, toLaneName } from '../core/operations.ts'
+import {
+  commonFields,
+  commonNames,
+  conditionNames,
+  mapCommonValues,
+  type Operation,
+  toLaneName,
+} from '../core/operations.ts'
 import type { EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
-import { commonFields, commonNames, conditionNames, mapCommonValues } from '../core/writeback-request.ts'
 import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,

@@ -5,7 +5,7 @@ import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { toFieldValues } from '../core/fields.ts'
+import { toFieldValues } from '../core/field-kinds.ts'
 import { isCorrection, operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
 import {

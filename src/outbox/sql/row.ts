@@ -8,11 +8,17 @@ import type { ProjectId } from '../../values/project.ts'
 import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { type ShownFields, shownNames, toShownFields } from '../core/fields.ts'
-import { type Operation, type OperationType, operationsWhere, operationTypes } from '../core/operations.ts'
+import { type ShownFields, shownNames, toShownFields } from '../core/field-kinds.ts'
+import {
+  conditionNames,
+  type Operation,
+  type OperationType,
+  operationsWhere,
+  operationTypes,
+} from '../core/operations.ts'
 import type { Evidence, TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
 import type { Revocation, WritebackStatus } from '../core/state.ts'
-import { conditionNames, type WritebackRequest } from '../core/writeback-request.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
 
 export type OutboxRow = {
   id: string
