@@ -1,5 +1,6 @@
 /** `deskmirror mcp`: assistants ask and propose, on standard input and output. */
 import { Command } from 'commander'
+import type { ProjectName } from '../values/project.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectCall } from './command-result.ts'
 import { explainError, renderError } from './explain-error.ts'
@@ -13,7 +14,7 @@ import {
   warehouseArgument,
 } from './options.ts'
 
-type Options = PersonOption & { readonly project?: string }
+type Options = PersonOption & { readonly project?: ProjectName }
 
 const help = `
 An assistant starts this command and talks to it (docs/assistants.md). It can look up what the warehouse holds, and

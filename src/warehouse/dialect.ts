@@ -1,6 +1,7 @@
 /** Parts of statements, and what differs in them between the two databases. */
 import { type RawBuilder, sql } from 'kysely'
 import { type ColumnType, columnTypes, type DatabaseKind } from '../../schema/column-types.ts'
+import type { ProjectId } from '../values/project.ts'
 import type { EpochMs, EpochSeconds } from '../values/time.ts'
 import type { Db } from './connection-pool.ts'
 
@@ -149,7 +150,7 @@ export const rowsPerArrayInsert = 2000
 export function arrayInsert(
   table: string,
   columns: InsertColumns,
-  project: string,
+  project: ProjectId,
   valuesOf: (name: string) => readonly unknown[],
 ): RawBuilder<unknown> {
   const names = columns.map(({ name }) => sql.ref(name))

@@ -128,6 +128,40 @@ const changes: readonly Change[] = [
     edits: [['src/config/queue-backends.ts', " redis: ['redis',", " nats: ['nats'],"]],
     named: ['jobs/backends/open-backend.ts'],
   },
+  {
+    row: 'a page of the console',
+    edits: [
+      [
+        'src/console/routes/screens.ts',
+        "  { path: '/waiting',",
+        "{ path: '/tags', role: 'viewer', show: showService },\n",
+      ],
+      ['src/console/layout.ts', "    ['Budget',", "['Tags', '/tags', 'g'],\n"],
+    ],
+    named: [],
+  },
+  {
+    row: 'a view for analysts',
+    edits: [
+      [
+        'src/analytics/views/all-views.ts',
+        '  ...dimensions,\n',
+        "report_tags: { note: '', caveat: null, key: ['project_id'], columns: {}, select: () => '' },\n",
+      ],
+    ],
+    named: [],
+  },
+  {
+    // A gauge of the warehouse.
+    row: 'a metric with an alert',
+    edits: [['src/http/metrics.ts', "    open_gaps: '", "tagged: '', "]],
+    named: ['src/http/metrics.ts'],
+  },
+  {
+    row: 'a command',
+    edits: [['src/cli/program.ts', '  init: [', "tags: ['', () => import('./sync.ts')],\n"]],
+    named: [],
+  },
 ]
 
 test('the compiler names what is missing after each, and CONTRIBUTING.md names it, too', () => {

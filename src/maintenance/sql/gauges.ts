@@ -63,7 +63,7 @@ export async function readProjectStates(db: Db, now: EpochMs): Promise<Map<strin
     select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
   const states = await readStreamStates(db)
-  const stateOf = (project: string): ProjectSyncState => ({
+  const stateOf = (project: ProjectId): ProjectSyncState => ({
     streams: states.get(project) ?? noSyncState.streams,
     pendingChildren: pending.get(project) ?? noSyncState.pendingChildren,
     gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
