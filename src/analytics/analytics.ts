@@ -1,7 +1,7 @@
 /**
  * Facts, views and the report for analysts: derived from the mirror by one code, whether refreshed or rebuilt.
  */
-export { type DateRange, parseDate } from './core/report-period.ts'
+export { chooseReportPeriod, type DateRange, parseDate } from './core/report-period.ts'
 export { hasWord, isFound, parseSearch, type SearchQuery } from './core/search-words.ts'
 export { type Change, formatChange, formatValue } from './report/change.ts'
 export { type Report, readReport } from './report/report.ts'

@@ -90,6 +90,7 @@ describe('the overview says', () => {
       'fine: Nothing is known to be missing.',
       'fine: Nobody waits for an answer.',
     ])
+    expect(said({ streams: [row({ syncedAt: null })] })[0]).toBe('note: Nothing has been read yet.')
   })
 
   test('what the audits show', () => {

@@ -31,7 +31,8 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   const after = query('after')
   const isCursor = after !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+$/.test(after)
   const filter = { minAgeMs, isUnassigned, after: isCursor ? after : null }
-  const { rows, buckets, next, difference, pending } = visibleTo(frame, await readWaiting(db, filter, frame.now))
+  const waits = visibleTo(frame, await readWaiting(db, filter, frame.now))
+  const { rows, buckets, next, difference, pending, isKnown } = waits
   const asked = (age: Ms, unassigned: boolean) => ({
     older: age === 0 ? null : String(age / 1000),
     assigned: unassigned ? 'none' : null,
@@ -59,7 +60,7 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
       timeOf(since, frame),
       ...(difference === null ? [] : [sinceByService === since ? 'the same' : waitingByService(sinceByService, frame)]),
     ]),
-    'Nobody waits for an answer.',
+    isKnown ? 'Nobody waits for an answer.' : 'Who waits for an answer is known after the next sync.',
   )
   const notes = [difference, pending === 0 ? null : pendingNote(pending)].filter((note) => note !== null)
   const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}${waiting}

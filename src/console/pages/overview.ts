@@ -21,13 +21,14 @@ export async function showOverview({ reads, project, frame }: ScreenRequest): Pr
   const urgent = [...decisions, ...states].filter(isUrgent)
   const calm = states.filter((sentence) => !isUrgent(sentence))
   const isWell = !states.some(isUrgent)
+  const isFine = states.every(({ kind }) => kind === 'fine')
   const health = html`${sentences(auditSentences(data), frame)}
 ${section('Streams', streamTable(data.streams, frame), link('Details and gaps', 'streams'))}
 ${data.budget.bars.length > 0 ? section('Request budget', budgetChart(data.budget, frame), link('Budget', 'budget')) : nothing}
 ${section('Last runs', runTable(data.runs, frame), link('All runs', 'runs'))}`
   const content = html`${livePart('urgent', section('To decide', sentences(urgent.length === 0 ? [nothingToDecide] : urgent, frame)))}
 ${livePart('week', weekSection(week, waitingNow(data, frame), frame))}
-<details class="fold" ${attribute('open', !isWell)}><summary ${attribute('data-live-part', 'summary')}>${icon(isWell ? 'fine' : 'note', frame)} ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
+<details class="fold" ${attribute('open', !isWell)}><summary ${attribute('data-live-part', 'summary')}>${icon(isFine ? 'fine' : 'note', frame)} ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
 ${livePart('health', health)}</details>`
   return { title: 'Overview', section: 'Overview', content, isLive: true }
 }
@@ -57,7 +58,7 @@ function waitingNow(data: OverviewData, frame: ProjectFrame): WaitingNow {
   const { count, isDerived } = data.waiting
   const none = isDerived ? nothing : html`known after the next sync`
   const longest = count === 0 ? none : html`the longest for ${waitingFor(data, frame)}`
-  return { count: formatCount(count), longest }
+  return { count: isDerived || count > 0 ? formatCount(count) : '–', longest }
 }
 
 function waitingFor({ waiting: { since } }: OverviewData, { now }: ProjectFrame): string {
@@ -133,6 +134,8 @@ function streamSentences({ streams }: OverviewData, frame: ProjectFrame): Senten
 }
 
 function gapSentence(data: OverviewData, frame: ProjectFrame): Sentence {
+  if (data.gaps === 0 && data.streams.every(({ syncedAt }) => syncedAt === null))
+    return { kind: 'note', text: html`Nothing has been read yet.` }
   if (data.gaps === 0) return { kind: 'fine', text: html`Nothing is known to be missing.` }
   const text = html`<b>${formatCount(data.gaps)} ${noun(data.gaps, 'gap')}</b>: known to be missing.`
   return { kind: 'wrong', text, link: { to: addressOf(frame, 'streams'), label: 'Gaps' } }

@@ -1,4 +1,5 @@
 /** The report as a page: the document that `deskmirror report` writes, with its period chosen here. */
+import { chooseReportPeriod } from '../../analytics/core/report-period.ts'
 import { reportPage } from '../../analytics/report/report-page.ts'
 import { renderHtml, renderMarkdown, renderSections } from '../../document/page.ts'
 import { datePartsOf, dateText, dayNumber } from '../../values/days.ts'
@@ -32,8 +33,8 @@ export async function showReport({ reads, project, frame, query }: ScreenRequest
     ...{ label, to: keepPeriod(address, period, dates) },
     isChosen: dates.from === (range.from ?? null) && dates.to === (range.to ?? null),
   }))
-  const shown = { ...period, ...(known === null ? {} : { from: known.period.from, to: known.period.to }) }
-  const form = periodForm({ frame, period: shown, path: 'report', agents: null, spans })
+  const { from, to } = known?.period ?? chooseReportPeriod(range, today)
+  const form = periodForm({ frame, period: { ...period, from, to }, path: 'report', agents: null, spans })
   const [part] = page?.parts ?? []
   const missing =
     counted === null

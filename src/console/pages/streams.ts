@@ -77,7 +77,7 @@ function failingTable(failing: Awaited<ReturnType<typeof readFailingParents>>): 
     'Parents whose rows cannot be read',
     ['Why', '#Parents', 'For example'],
     failing.map(({ reason, count, example }) => [foreignText(reason), formatCount(count), foreignText(example)]),
-    'Every list could be read.',
+    'No list has failed.',
   )
 }
 

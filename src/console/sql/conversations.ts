@@ -1,6 +1,6 @@
 /** Who waits for an answer, one conversation with its thread, and one visitor with conversations and activity. */
 import { sql } from 'kysely'
-import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
+import { countPendingConversations, isDerived } from '../../analytics/sql/facts-state.ts'
 import { countOnlyService, describeDifference, waitingCounted, waitingNow } from '../../analytics/sql/waiting.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -42,18 +42,19 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
       order by waiting_since, conversation_id limit ${pageRows + 1}) as found
       left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
     order by found.since, found.id`.execute(db)
-  const [{ rows }, more, buckets, pending] = await Promise.all([
+  const [{ rows }, more, buckets, pending, isKnown] = await Promise.all([
     listed,
     countOnlyService(project).execute(db),
     countByAge(context, now),
     countPendingConversations(context),
+    isDerived(context),
   ])
   const shown = rows.slice(0, pageRows)
   const otherwise = shown.filter((row) => row.sinceByService !== row.since).length
   const last = rows.length > pageRows ? shown.at(-1) : undefined
   const next = last === undefined ? null : `${last.since} ${last.id}`
   return {
-    ...{ rows: shown, next, buckets },
+    ...{ rows: shown, next, buckets, isKnown },
     /** Of the rows of this page, and all that wait by the service alone. */
     difference: describeDifference({ otherwise, onlyService: Number(more.rows[0]?.count ?? 0) }),
     /** Conversations that changed and are not derived yet. */

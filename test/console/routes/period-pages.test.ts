@@ -148,6 +148,14 @@ test('what no table has is not found, and what no calendar has is the usual peri
   expect((await get(`conversations?of=targets&${january}&sla='--&count=nothing&after=9`)).status).toBe(200)
 })
 
+test('of a project of which nothing has been read yet, no page says that nobody waits or that nothing is missing', async () => {
+  const empty = await startConsole(async () => {})
+  const texts = await Promise.all(['', 'waiting', 'streams', 'report'].map((path) => get(path, 'vera', empty)))
+  for (const { text } of texts) expect(text).not.toMatch(/Nobody waits|>0<\/span><\/p>|Every list could be read/)
+  const dates = [...(texts[3]?.text ?? '').matchAll(/type="date" name="\w+" value="([^"]+)"/g)].map(([, day]) => day)
+  expect(Date.parse(dates[1] ?? '') - Date.parse(dates[0] ?? '')).toBe(6 * 86_400_000)
+})
+
 test('numbers that cannot be counted are not said to be counted still', async () => {
   const broken = await startConsole(fill)
   for (const view of ['report_day', 'dim_project']) await broken.warehouse.query(`drop view ${view}`)
