@@ -41,7 +41,7 @@ export async function showWriteback(request: ScreenRequest): Promise<Page | null
   const why = writeback.error ?? writeback.step
   const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why === null ? nothing : html` ${foreignText(why)}`}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
-${uncertainHelp(writeback, frame)}
+${offered.length === 0 ? nothing : uncertainHelp(writeback, frame)}
 ${decisionButtons(offered, { project: frame.project, about: { id: writeback.id }, digest })}
 ${factsOf({ writeback, ...report }, frame)}`
   const content = html`<div class="beside"><div>${about}</div><div>${around(writeback, visibleTo(frame, conversation), frame)}</div></div>
