@@ -1,5 +1,6 @@
 /**
- * Pictures of every screen of the console, in light, in the dark and on a phone, of a small mirror: into the folder
+ * Pictures of every screen of the console, in light, in the dark and on a phone, of a small mirror, of a project that has
+ * nothing yet, and of the mirror as a file that is only looked at: into the folder
  * `screens`, or the one that the first argument names; others name screens. `npm run screens` before the pictures of the README
  * are replaced.
  */
@@ -15,6 +16,7 @@ import { defaultConfig, defaultProject } from '../src/config/config.ts'
 import { periodTableNames } from '../src/console/pages/render-period-page.ts'
 import { openConsoleReads } from '../src/console/reads.ts'
 import { consolePlugin } from '../src/console/routes/routes.ts'
+import { serveStandAlone } from '../src/console/stand-alone.ts'
 import { createAttempts } from '../src/http/auth.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { createLog } from '../src/log.ts'
@@ -37,15 +39,15 @@ const { projectId, conversation, visitor, uncertain } = await fill(`sqlite:${pat
 const log = createLog({ level: 'error', pretty: true, secrets: [], write: (line) => void process.stderr.write(line) })
 const databaseUrl = `sqlite:${path}`
 const token = secret('token')
-const project = defaultProject({
-  ...{ name: 'demo', projectId, baseUrl: new URL('https://api.example.com/v1'), apiKey: token },
-})
+const projectOf = (name: string, id: string) =>
+  defaultProject({ ...{ name, projectId: id, apiKey: token }, baseUrl: new URL('https://api.example.com/v1') })
+const projects = [projectOf('demo', projectId), projectOf('empty', 'nothing')]
 const reads = openConsoleReads({ databaseUrl }, Date.now)
 const auditLog = createAuditLog((await reads.warehouse()).db)
 const plugin = consolePlugin({
   ...{ reads, attempts: createAttempts(), isReadOnly: false, log, now: Date.now },
-  config: () => defaultConfig({ projects: [project], databaseUrl }),
-  projects: async () => [project],
+  config: () => defaultConfig({ projects, databaseUrl }),
+  projects: async () => projects,
   access: { people: () => [{ name: 'ann', role: 'approver', hidesMessages: false, token }], httpToken: null },
   // Pictures leave nothing behind.
   store: { ...auditLog, append: async () => {}, endSession: async () => {} },
@@ -91,8 +93,23 @@ const screens: Readonly<Record<string, string>> = {
   service: `${root}/service`,
   projects: '/console/projects',
   log: '/console/log',
+  empty: '/console/p/empty',
+  ...Object.fromEntries(
+    ['waiting', 'writebacks', 'report', 'streams', 'budget', 'service', 'schema', ...periodTableNames].map((name) => [
+      `empty-${name}`,
+      `/console/p/empty/${name}`,
+    ]),
+  ),
 }
-const shown = Object.entries(screens).filter(([name]) => only.length === 0 || only.includes(name))
+/** Of a file that is only looked at. */
+const readOnly: Readonly<Record<string, string>> = {
+  'file-overview': '',
+  'file-conversation': `/conversations/${conversation}`,
+  'file-batch': '/batches/parcels',
+  'file-uncertain': `/writebacks/${uncertain}`,
+}
+const chosen = (all: Readonly<Record<string, string>>) =>
+  Object.entries(all).filter(([name]) => only.length === 0 || only.includes(name))
 /** Of these the beginning says enough. */
 const long: ReadonlySet<string> = new Set([
   'batch',
@@ -130,27 +147,38 @@ const looks = {
   'phone-dark': { viewport: { width: 390, height: 800 }, colorScheme: 'dark' },
 } as const
 
+let taken = 0
 for (const [look, options] of Object.entries(looks)) {
   const context = await browser.newContext(options)
   const page = await context.newPage()
   await page.goto(`${http.address}/console/sign-in`)
-  await page.screenshot({ path: join(folder, `sign-in-${look}.png`) })
+  const picture = async (name: string) => {
+    await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: !long.has(name) })
+    taken += 1
+  }
+  await picture('sign-in')
   await page.getByLabel('Your name').fill('ann')
   await page.getByLabel(/token/i).fill('token')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  for (const [name, address] of shown) {
-    await page.goto(http.address + address)
+  const take = async (name: string, address: string) => {
+    await page.goto(address)
     while ((await page.locator('[data-counting]').count()) > 0) await page.reload()
     await steps[name]?.(page)
-    await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: !long.has(name) })
+    await picture(name)
   }
+  for (const [name, path] of chosen(screens)) await take(name, http.address + path)
+  const file = await serveStandAlone({ databaseUrl, databaseSetting: path, config: null, port: 0, log, now: Date.now })
+  await page.goto(file.link)
+  for (const [name, below] of chosen(readOnly))
+    await take(name, new URL(`/console/p/${projectId}${below}`, file.link).href)
+  await file.close()
   await context.close()
 }
 await browser.close()
 await http.close()
 await reads.close()
 rmSync(work, { recursive: true })
-process.stdout.write(`${folder}: ${(shown.length + 1) * Object.keys(looks).length} pictures\n`)
+process.stdout.write(`${folder}: ${taken} pictures\n`)
 
 type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'uncertain', string>>
 

@@ -121,7 +121,7 @@ const hostileBatch = 'b1'
 const known = 'c0000000-0000-4000-8000-000000000001'
 const main = '/console/p/main'
 export const screens: readonly string[] = [
-  ...[main, `${main}/waiting`, `${main}/search?q=alert`, `${main}/conversations/c1`],
+  ...[main, `${main}/waiting`, `${main}/search?q=alert`, `${main}/search?q=c00000`, `${main}/conversations/c1`],
   ...[`${main}/conversations/${encodeURIComponent('c<2>"')}`, `${main}/visitors/v1`, `${main}/charts?over=365+days`],
   ...[
     `${main}/streams`,
