@@ -260,6 +260,7 @@ function formatShort(value: number): string {
 
 export function drawHeatMap({ rows, columns, columnUnit, values, links, ...texts }: HeatMap & Texts): Html {
   const most = Math.max(1, ...values.flat().map((value) => value ?? 0))
+  const isKnown = !values.flat().includes(null)
   // Even the fullest cell lets its number be read.
   const opacityOf = (value: number) => (0.04 + 0.56 * (value / most)).toFixed(2)
   const [width, height] = [100 / columns.length, 100 / rows.length]
@@ -267,7 +268,8 @@ export function drawHeatMap({ rows, columns, columnUnit, values, links, ...texts
   const cellOf = (value: number | null, row: number, column: number) => {
     const label = `${rows[row] ?? ''} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
     const shape = rect('cell', [column * width, row * height, width, height], label, opacityOf(value ?? 0))
-    const number = value === 0 || value === null ? '' : formatShort(value)
+    // Where some are not known, a 0 is shown as such.
+    const number = value === null || (value === 0 && isKnown) ? '' : formatShort(value)
     const link = value === 0 ? null : links?.[row]?.[column]
     return html`${linkedShape(shape, label, link)}${text('middle', xOf(column), yOf(row), number, 4)}`
   }

@@ -238,7 +238,7 @@ export const periodTables = {
     title: 'Rollups',
     view: rollupViews.report_rollup_day,
     about:
-      'Each daily number of the service beside the number of ours that fits it best: on 95 % of the days, and on 7 on which it is not 0. The last 60 days at most. Where they differ, rows are missing here, the rollup has changed since it was read, or the service counts otherwise.',
+      'Each daily number of the service beside the number of ours that fits it best: on 95 % of the days, and on 7 on which it is not 0; if none does, it is not compared. The last 60 days at most. Where they differ, rows are missing here, the rollup has changed since it was read, or the service counts otherwise.',
     ofAgent: null,
     empty: 'The service has no rollup of this period, or the last 60 days are not in it.',
     columns: {
