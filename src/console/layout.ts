@@ -63,7 +63,7 @@ function projectSwitch({ projects, project }: Frame): Html {
     (name) =>
       html`<li><a href="${path`/console/p/${name}`}" ${attribute('aria-current', name === project ? 'true' : null)}><bdi>${name}</bdi></a></li>`,
   )
-  return html`<details class="project"><summary>project <bdi>${project}</bdi></summary><ul>${links}</ul></details>`
+  return html`<details class="project"><summary title="Project"><bdi>${project}</bdi></summary><ul>${links}</ul></details>`
 }
 
 /** Of each item: its name, its path within the project, and its key after `g`. */
