@@ -15,9 +15,8 @@ export default defineConfig({
     // A new process and its modules for each of two hundred files would take a tenth of the processor's time. Files do not
     // rely on it: what they change in their process they change back.
     isolate: false,
-    // Three times the cores that are promised: many tests wait for processes, servers and the disk, and with twice as many
-    // workers as cores a tenth of the processor's time was idle.
-    maxWorkers: 6,
+    // Twice the cores that are promised: many tests wait for processes, servers and the disk.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirstSequencer },
     // Processes that the tests start need not compile anew what others have compiled: that is most of a short one's work.
     env: { NODE_COMPILE_CACHE: compileCache, TMPDIR: fastFolder() },
