@@ -3,9 +3,14 @@
  * "handled", or first the reply and then the flag; one without either is still to be written, and no mistake. Pure.
  */
 import { byteOrderMark, toCsvLine } from '../export/writers/csv-writer.ts'
+import { commonFields } from '../outbox/core/operations.ts'
 import { isTargetId, type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import { toCsvCell } from './csv-cells.ts'
 import { shownColumns, visitorColumns } from './csv-headers.ts'
+
+const commonColumns = Object.fromEntries(
+  Object.entries(commonFields).map(([name, { help }]) => [name, help]),
+) as Readonly<Record<keyof typeof commonFields, string>>
 
 /** What a person fills in, and what each does: in the template, and where a person says what a column is. */
 export const sheetColumns = {
@@ -15,9 +20,7 @@ export const sheetColumns = {
   content: 'the reply. Empty: none is sent',
   handled: 'yes marks the conversation handled, after the reply',
   sender_name: 'the name that the visitor sees; empty: the one that is given when the sheet is imported',
-  ref: 'your own key. A row with the same ref is queued once, however often the sheet is imported',
-  expect: 'the id of the last message that you saw. Nothing is sent if the visitor has written since',
-  expires_at: 'not sent after this time, such as 2026-01-31T18:00:00Z',
+  ...commonColumns,
 } as const
 type SheetColumn = keyof typeof sheetColumns
 

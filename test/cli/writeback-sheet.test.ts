@@ -133,5 +133,5 @@ test('the template needs no conversation', async ({ onTestFinished }) => {
   const d = await startCliScenario(onTestFinished)
   const { out } = await d.run(['writeback', 'sheet', '--template'])
   for (const column of ['ref', 'expect', 'expires_at']) expect(out.split('\r\n')[0]).toContain(column)
-  expect(out).toContain('A row with the same ref is queued once')
+  expect(out).toContain('the same one is never queued twice')
 })

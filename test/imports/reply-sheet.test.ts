@@ -137,7 +137,7 @@ describe('what is downloaded', () => {
   })
 
   test('the template explains its columns in a row that is skipped', async () => {
-    expect(sheetTemplate).toContain('Nothing is sent if the visitor has written since')
+    expect(sheetTemplate).toContain('not sent if a visitor has written since')
     expect(await read(`${sheetTemplate}${conversation},,,Hello,,Ann,,,`)).toEqual(['3 message here Hello'])
   })
 })
