@@ -163,7 +163,7 @@ describe('a sheet of replies', () => {
       headers: { cookie: await console.signIn('ann') },
     })
     expect(batch.text).toContain('59 rows without a reply or a flag were left out.')
-    expect((await get('sheet?template=yes')).text).toContain('Nothing is sent if the visitor has written since')
+    expect((await get('sheet?template=yes')).text).toContain('not sent if a visitor has written since')
   })
 })
 
