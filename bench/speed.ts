@@ -1,4 +1,4 @@
-/** Speed of a first sync end to end, with the service in its own process. Goal: 15,000 message rows a second. */
+/** Speed of a first sync end to end, with the service in its own process. Goals: 10,000 message rows a second into SQLite, 7,000 into Postgres. */
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runSync } from './command.ts'
 import { createSchema } from './create-schema.ts'

@@ -14,7 +14,7 @@ import { parseTime, rfc3339 } from '../../values/time.ts'
 
 export type RequestField = {
   readonly schema: z.ZodType
-  /** What a cell of CSV holds, see `import/csv-values.ts`. */
+  /** What a cell of CSV holds, see `imports/csv-values.ts`. */
   readonly kind: PayloadField['kind'] | 'key' | 'message' | 'time' | 'word'
 }
 
