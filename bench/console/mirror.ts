@@ -17,6 +17,8 @@ export async function fillMirror(url: string, conversations: number): Promise<vo
   const batches = withFewerMessages(synthesizeProject(conversations, seededRandom(1)))
   await (url.startsWith('sqlite:') ? fillSqlite(url, batches) : fillPostgres(url, batches))
   const warehouse = await openWarehouse(url)
+  // As the sync that stored the rows would have done.
+  await analyzeAllTables(warehouse.db, warehouse.kind)
   const started = performance.now()
   await benchFacts(warehouse).rebuild()
   printFigure('facts and the search index', (performance.now() - started) / 1000, 's')

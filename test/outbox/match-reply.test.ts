@@ -75,7 +75,19 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
     { lastMessageAt: 3 },
     { kind: 'unverifiable', why: /last message is of 1970-01-01T00:00:03Z/ },
   ],
+  [
+    'a later message, but not the last one, which a clock ahead explains',
+    [message('1'), message('2'), message('9')],
+    { before: new Set(['1', '2', '9']), lastMessageAt: 3 },
+    { kind: 'unverifiable', why: /does not list it/ },
+  ],
   ['a message later than the last one', [message('1'), message('2')], { lastMessageAt: 1 }, { kind: 'absent' }],
+  [
+    'the same messages, and no time of the last one',
+    [message('1'), message('2')],
+    { lastMessageAt: null },
+    { kind: 'unverifiable', why: /does not say when/ },
+  ],
 ])('the conversation shows %s', ([, shown, more, verification]) => {
   const expected = Object.entries(verification).map(([key, value]) => [
     key,

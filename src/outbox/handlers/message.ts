@@ -144,7 +144,7 @@ type ReplyContext = {
   readonly lastMessageAt: EpochSeconds | null
 }
 
-/** `absent`, which allows a resend, only if the list is exactly the same as before and reaches the last message. */
+/** `absent`, which allows a resend, only if the list is exactly the same as before and has the last message. */
 export function matchReply(
   messages: readonly SnapshotMessage[],
   { before, isChanged, matchedIds, payload, isComplete, lastMessageAt }: ReplyContext,
@@ -168,7 +168,10 @@ export function matchReply(
   const missingId = [...before].find((id) => !currentIds.has(id))
   if (missingId !== undefined)
     return unverifiable(`the conversation no longer shows message ${missingId}, so other messages may be hidden too`)
-  if (lastMessageAt !== null && !messages.some(({ at }) => at !== null && at >= lastMessageAt))
+  if (messages.length > 0 && lastMessageAt === null)
+    return unverifiable('the service does not say when the last message was written, so it may list no newer ones')
+  // Not only one as late: the clock of another sender may be ahead.
+  if (lastMessageAt !== null && !messages.some(({ at }) => at === lastMessageAt))
     return unverifiable(`the last message is of ${rfc3339(lastMessageAt)}, and the service does not list it`)
   return { kind: 'absent' }
 }
