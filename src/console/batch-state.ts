@@ -30,10 +30,12 @@ export async function readBatchReport(
 ) {
   const batch = await outbox.findBatch(id)
   if (batch === null) return null
-  const report = await describeBatch(outbox, await readPace(warehouse, project), batch)
-  const sending = await readSendingFacts(outbox, warehouse)
-  const check = checks.find(checkKey(project, id))
-  return { report, sending, check, undoUntil: await readUndoUntil(outbox, warehouse, report.batch) }
+  const [report, sending, undoUntil] = await Promise.all([
+    readPace(warehouse, project).then((pace) => describeBatch(outbox, pace, batch)),
+    readSendingFacts(outbox, warehouse),
+    readUndoUntil(outbox, warehouse, batch),
+  ])
+  return { report, sending, check: checks.find(checkKey(project, id)), undoUntil }
 }
 
 async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchReport['batch']) {

@@ -82,22 +82,21 @@ export async function describeBatch(
   pace: Pace,
   batch: BatchSummary,
 ): Promise<Omit<BatchReport, 'project' | 'approval'>> {
-  const outcomes: BatchOutcome[] = []
   const counted = await outbox.countByOperation({ batch: batch.id })
-  for (const { operation, status, count } of counted) {
+  const withSamples = async ({ operation, status, count }: (typeof counted)[number]): Promise<BatchOutcome> => {
     const which = { batch: batch.id, operations: [operation], statuses: [status] }
     const samples = await outbox.nameEntries(await outbox.list(which, samplesPerOutcome))
-    outcomes.push({ operation, status, count, samples })
+    return { operation, status, count, samples }
   }
-  return {
-    batch,
-    outcomes,
-    reasons: await outbox.groupReasons({ batch: batch.id }),
-    checked: await compareWithChecks(outbox, batch.id),
-    estimate: await estimateBatch(outbox, pace, batch, counted),
-    revertedBy: await outbox.findRevertOf(batch.id),
-    revertible: await outbox.countRevertible(batch.id),
-  }
+  const [outcomes, reasons, checked, estimate, revertedBy, revertible] = await Promise.all([
+    Promise.all(counted.map(withSamples)),
+    outbox.groupReasons({ batch: batch.id }),
+    compareWithChecks(outbox, batch.id),
+    estimateBatch(outbox, pace, batch, counted),
+    outbox.findRevertOf(batch.id),
+    outbox.countRevertible(batch.id),
+  ])
+  return { batch, outcomes, reasons, checked, estimate, revertedBy, revertible }
 }
 
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
