@@ -125,7 +125,7 @@ async function findEntries(
   const isFound = sql`${matches(kind, query)} and ${isBefore}`
   const read = async (source: RawBuilder<unknown>): Promise<readonly Entry[]> => {
     const { rows } = await sql<Entry>`
-    select c.id, found.number, visitors.name, c.handled_at as handled
+    select c.id, found.number, coalesce(visitors.name, visitors.email) as name, c.handled_at as handled
     from (select s.conversation_id, s.id as number from ${source} join search_conversations as s on s.id = ${number}
       where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${limit}) as found
       join conversations as c on c.project_id = ${project} and c.id = found.conversation_id

@@ -34,7 +34,7 @@ const conversations = [
   talkedAt('c4', 10, { handled_at: timeAt(20) }),
   talkedAt('answered', 60, { waiting_since: timeAt(50) }),
   ...[talkedAt('thread', 5), talkedAt('old', 5), talkedAt('new', 9), talkedAt('other', 7), talkedAt('edited', 5)],
-  ...[talkedAt('long', 5), talkedAt('s1', 90), talkedAt('s2', 80)],
+  ...[talkedAt('long', 5), talkedAt('s1', 90), talkedAt('s2', 80, { visitor_id: 'v6' })],
   ...[talkedAt('3f2a9c10-a', 5), talkedAt('3f2a9c10-b', 5)],
   ...many.map((id) => talkedAt(id, 5)),
 ]
@@ -65,6 +65,7 @@ const visitors = [
   visitor('v4', {}, { name: 'Eve', email: 'visitor.1+86@example.org' }),
   visitor('3f2a9c11', {}, { name: 'Ines' }),
   visitor('v5', {}, { name: 'Mallory', email: 'visitor.12@example.org' }),
+  visitor('v6', {}, { name: null, email: 'nameless@example.org' }),
 ]
 
 for (const db of databases) {
@@ -195,6 +196,10 @@ for (const db of databases) {
       expect(long).toMatch(/^…(word )+needle( word)+…$/)
       expect(long?.length).toBeLessThan(210)
       expect(await words('退')).toMatch(/^…字{60}退字{139}…$/)
+    })
+
+    test('a visitor without a name is shown by the address, as in the other lists', async () => {
+      expect((await search('sorted')).conversations.map(({ name }) => name)).toEqual(['nameless@example.org', null])
     })
 
     test('results are in the order of the time that they show, whatever the service says of the conversation since', async () => {
