@@ -82,7 +82,7 @@ export async function findHiddenConversations(run: SyncRun, stream: ListStream, 
   const asksOpen = (isFirst || seenRowsKey !== null) && !(await hasShownOpen(run, seenRowsKey))
   if (asksOpen && (await showsHidden(run, stream, seenRowsKey, false))) return true
   if (known !== hiddenValues.showsHandled) return false
-  const evidence = 'a page of the handled conversations shows none that were missing without `handled`'
+  const evidence = 'a page of the handled conversations shows none that were missing without this filter'
   await commitWithoutRows(run, stream.name, { observations: [hidden(hiddenValues.all, evidence)] })
   return false
 }
