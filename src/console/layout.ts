@@ -30,6 +30,7 @@ ${script(`${assets}/console.js`)}
 ${viewer === null ? nothing : banner(frame, isLive)}
 ${viewer === null ? nothing : navigation(page, frame, isLive)}
 <main id="main" tabindex="-1">
+${viewer === null ? html`<p class="brand">deskmirror</p>` : nothing}
 <h1>${page.title}</h1>
 ${page.content}
 </main>

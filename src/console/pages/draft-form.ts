@@ -74,7 +74,7 @@ ${draft.content}</textarea></label>
 <input name="sender" maxlength="300" autocomplete="off" value="${draft.sender}"></label>
 ${check('andHandled', 'Then mark the conversation handled', draft.andHandled)}
 ${problem?.isRepeated === true || draft.allowDuplicates ? check('allowDuplicates', 'Send the same words once more', draft.allowDuplicates) : nothing}
-<div class="actions"><button type="submit" class="primary">Add to my drafts</button><span class="faint" ${attribute('data-submit-key', true)} ${attribute('hidden', true)}>Ctrl+Enter</span></div>
+<div class="actions"><button type="submit" class="primary">Add to my drafts</button><kbd class="faint" ${attribute('data-submit-key', true)} ${attribute('hidden', true)}>Ctrl+Enter</kbd></div>
 <p class="faint">A draft in “${draftsTitle(frame)}”: nobody receives anything before it is approved. If the visitor writes before then, the review says so and it is not sent.</p></form>`
   return html`<div id="write">${section('Write', form)}</div>`
 }

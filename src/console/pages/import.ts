@@ -41,11 +41,11 @@ export function importPage(given: Partial<ImportView>, frame: ProjectFrame): Pag
     ...{ rejected: null, problem: null, mistakesAddress: null, unnamed: null, ...given },
   }
   const { rejected, problem } = view
+  const whole = html`<p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after that.</p>
+${form(view, frame)}`
   const content = html`${problem === null ? nothing : html`<p class="problem">Nothing was queued: ${foreignText(problem)}</p>`}
 ${rejected === null ? nothing : rejection(rejected, view, frame)}
-${view.unnamed === null ? nothing : section('What its columns are', columnForm(view.unnamed, view, frame))}
-<p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after that.</p>
-${form(view, frame)}
+${view.unnamed === null ? whole : html`${section('What its columns are', columnForm(view.unnamed, view, frame))}${section('Another file', whole)}`}
 ${section('The columns', columnTable(frame))}`
   return { title: 'Import a file', section: 'Write-backs', content }
 }
