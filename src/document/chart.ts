@@ -162,7 +162,7 @@ function axes(chart: TimeChart, { x, y, yTicks, top }: Scales): Html {
   const shownTicks = xTicks.filter((at) => labelAt(at) <= 99)
   const isBeyond = chart.kind === 'lines' && most > top
   return html`${yTicks.map((value) => html`${levelLine('grid', y(value))}${text('end', -8, y(value), formatValue(chart, value), 4)}`)}
-${text(null, -40, 0, `${chart.unit ?? 'duration'} by ${chart.timeUnit}`, -12)}
+${text(null, chart.unit === null ? -68 : -40, 0, `${chart.unit ?? 'duration'} by ${chart.timeUnit}`, -12)}
 ${isBeyond ? text('middle', '50%', 0, `▲ up to ${formatValue(chart, most)}`, -12) : nothing}
 <g class="ticks">${shownTicks.map((at) => text('middle', percent(labelAt(at)), 100, formatTime(at), 22))}</g>`
 }

@@ -57,7 +57,7 @@ function healthSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
 function waitingNow(data: OverviewData, frame: ProjectFrame): WaitingNow {
   const { count, isDerived } = data.waiting
   const none = isDerived ? nothing : html`known after the next sync`
-  const longest = count === 0 ? none : html`the longest for ${waitingFor(data, frame)}`
+  const longest = count === 0 ? none : html`the longest for ${waitingFor(data, frame).replaceAll(' ', '\u00a0')}`
   return { count: isDerived || count > 0 ? formatCount(count) : '–', longest }
 }
 
