@@ -162,7 +162,7 @@ for (const [look, options] of Object.entries(looks)) {
   await page.getByRole('button', { name: 'Sign in' }).click()
   const take = async (name: string, address: string) => {
     await page.goto(address)
-    while ((await page.locator('[data-counting]').count()) > 0) await page.reload()
+    while ((await page.locator('[data-counting], main a:text-is("Look again")').count()) > 0) await page.reload()
     await steps[name]?.(page)
     await picture(name)
   }
