@@ -7,8 +7,9 @@ import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import type { WorkerStores } from './fixtures.ts'
 import { createLogReader } from './log-reader.ts'
 
-/** An incremental sync each second, and nothing else. */
-export const frequentSchedules: Pick<ProjectConfig, 'schedules'> = {
+/** An incremental sync each second, and nothing else. Of two streams, as each sync of one is fifty statements. */
+export const frequentSchedules: Pick<ProjectConfig, 'schedules' | 'streams'> = {
+  streams: ['conversations', 'messages'],
   schedules: {
     incremental: { kind: 'every', ms: 1000 },
     reconcile: { kind: 'off' },

@@ -18,7 +18,7 @@ import { type LogReader, waitUntilEqual } from './log-reader.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
 const [, redisStores] = workerStores
-const size = { conversations: 6, visitors: 3, calls: 2, messagesPerConversation: [1, 2], days: 2 } as const
+const size = { conversations: 6, visitors: 0, calls: 0, messagesPerConversation: [1, 2], days: 2 } as const
 const pollOptions = { interval: 100, timeout: 120_000 }
 const http = { host: '127.0.0.1', port: 0 }
 
@@ -27,6 +27,7 @@ const startTestSandbox = async () => {
   onTestFinished(sandbox.stop)
   return sandbox
 }
+const withVisitors = { ...frequentSchedules, streams: ['conversations', 'messages', 'visitors', 'calls'] } as const
 const logged = ({ log }: LogReader, name: string) =>
   log.filter(({ event, level }) => event === name && level !== 'debug')
 const readyz = async (address: string | null) => {
@@ -54,9 +55,7 @@ describe('a job that fails', () => {
   }
 
   test('is logged once, with its stream and its stack, counted, shown since when, and logged when it recovers', async () => {
-    const worker = await startWorkerInProcess(
-      workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)], { http }),
-    )
+    const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, withVisitors)], { http }))
     await waitUntilEqual(worker, warehouse, sandbox)
     await warehouse.query(`create function broken() returns trigger language plpgsql as
       $$ begin raise exception 'an unforeseen bug'; end $$`)
@@ -101,9 +100,7 @@ describe('a job that fails', () => {
   })
 
   test('because a table is missing makes the worker not ready, with one log line, until the table is back', async () => {
-    const worker = await startWorkerInProcess(
-      workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)], { http }),
-    )
+    const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, withVisitors)], { http }))
     await waitUntilEqual(worker, warehouse, sandbox)
     expect(await readyz(worker.address)).toMatchObject({ status: 200 })
     await warehouse.query('alter table visitors rename to visitors_elsewhere')
@@ -138,7 +135,7 @@ test('a full disk is one log line that names the stream, and the rows are stored
   const path = stores.databaseUrl.slice('sqlite:'.length)
   const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(worker.child.pid), `--fsize=${bytes}:`])
   limit(String(Math.max(statSync(path).size, statSync(`${path}-wal`).size)))
-  for (let nth = 0; nth < 60; nth += 1) sandbox.mutate.addConversation(undefined, 'long '.repeat(4000))
+  for (let nth = 0; nth < 12; nth += 1) sandbox.mutate.addConversation(undefined, 'long '.repeat(20_000))
   await waitUntilMissing(String(address), 'warehouse')
   const [lost] = logged(worker, 'warehouse.lost')
   expect(lost).toMatchObject({ job: 'pass', why: expect.stringContaining('the disk is full') })

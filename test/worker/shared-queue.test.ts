@@ -11,7 +11,7 @@ import { type WorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import { type LogReader, waitUntilEqual } from './log-reader.ts'
 
-const size = { conversations: 4, visitors: 2, calls: 1, messagesPerConversation: [1, 2], days: 2 } as const
+const size = { conversations: 4, visitors: 0, calls: 0, messagesPerConversation: [1, 2], days: 2 } as const
 const [, redis] = workerStores
 
 const startTestSandbox = async (seed: number) => {
