@@ -144,8 +144,8 @@ function ask() {
     if (now !== null && now.querySelector('[data-live-part]') === null) return showState('signed out')
     if (!isPaused) showState(now === null ? 'not connected' : 'live')
     if (now !== null && !isPaused) exchangeParts(now)
-    // A page that is slow to make takes a tenth of the time at most.
-    askLater(Math.max(leastWaitMs, 10 * (performance.now() - askedAt)))
+    // A page that is slow to make keeps the server busy for a fifth of the time at most.
+    askLater(Math.max(leastWaitMs, 4 * (performance.now() - askedAt)))
   }
   request.send()
 }
