@@ -81,6 +81,24 @@ test('an approver picks a row, approves the batch, and undoes it, with keys only
   expect(page.violations).toEqual([])
 })
 
+test('what has the focus is not behind the bar of the picked rows, however high the window is', async () => {
+  const page = await openPage(browser, console, 'ann')
+  await page.go('/console/p/main/batches/forms')
+  const box = page.getByRole('checkbox', { name: 'Row 2' })
+  const covered: string[] = []
+  for (const width of [1280, 390]) {
+    for (let height = 400; height <= 800; height += 20) {
+      await page.setViewportSize({ width, height })
+      await page.evaluate('document.activeElement.blur(); scrollTo(0, 0)')
+      await box.focus()
+      const below = await page.evaluate<number>(`document.querySelector('.bar').getBoundingClientRect().top
+        - document.activeElement.getBoundingClientRect().bottom`)
+      if (below < 0) covered.push(`${width}×${height}: ${below}`)
+    }
+  }
+  expect(covered).toEqual([])
+})
+
 test('a batch is approved, stopped and resumed without JavaScript', async () => {
   const page = await openPage(browser, console, 'ann', { javaScriptEnabled: false })
   await page.go('/console/p/main/batches/forms')
