@@ -84,13 +84,17 @@ export function sendingSentences({ stop, why }: SendingNow, frame: ProjectFrame)
   return found
 }
 
+/** The same on a page where nothing can be decided about it, with a link to where it can. */
+export function holdingSentences(facts: SendingNow, frame: ProjectFrame): Sentence[] {
+  const link = { to: addressOf(frame, 'writebacks'), label: 'Write-backs' }
+  return sendingSentences(facts, frame).map((sentence) => ({ ...sentence, link }))
+}
+
 export function batchSentences({ report, undoUntil, sending, check }: ReadReport, frame: DecidingOn): Sentence[] {
   const { batch, estimate, revertible } = report
   const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
   const isStopped = batch.stoppedAt !== null
-  const link = { to: addressOf(frame, 'writebacks'), label: 'All sending' }
-  const holding = batch.state === 'sending' ? sendingSentences(sending, frame) : []
-  const found: Sentence[] = holding.map((sentence) => ({ ...sentence, link }))
+  const found = batch.state === 'sending' ? holdingSentences(sending, frame) : []
   const add = (kind: Sentence['kind'], text: Html) => void found.push({ kind, text })
   if (isStopped)
     add(
@@ -129,7 +133,7 @@ export function batchSentences({ report, undoUntil, sending, check }: ReadReport
   if (estimate.restsUntil !== null && undoUntil === null)
     add(
       'wrong',
-      html`Rests until ${timeWithSeconds(estimate.restsUntil, frame)}: ${foreignText(estimate.restsBecause)}`,
+      html`Rests until ${timeWithSeconds(estimate.restsUntil, frame)}${estimate.restsBecause === sending.why ? nothing : html`: ${foreignText(estimate.restsBecause)}`}`,
     )
   if (queued > 0 && !estimate.worker && !frame.isReadOnly)
     add('act', html`No worker runs, so nothing of it is sent. <code>deskmirror start</code> sends it.`)
@@ -156,17 +160,21 @@ export function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
   return html`<time datetime="${at}" title="${at}">${text}</time>`
 }
 
+type Progressing = Pick<BatchReport, 'batch' | 'estimate'>
 type Zone = { readonly timeZone: string; readonly now: number }
 
 /** `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
-export function batchProgress({ batch, estimate }: Pick<BatchReport, 'batch' | 'estimate'>, { timeZone, now }: Zone) {
+export function batchProgress(
+  { report: { batch, estimate }, sending: { stop } }: Pick<ReadReport, 'sending'> & { readonly report: Progressing },
+  { timeZone, now }: Zone,
+) {
   const { draft = 0, queued = 0, sending = 0, ...others } = batch.counts
   const settled = Object.values(others).reduce((sum, count) => sum + count, 0)
   const left = queued + sending
   const clock = new Date(now + estimate.takesMs).toLocaleTimeString('sv-SE', {
     ...{ timeZone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' },
   })
-  const forecast = estimate.worker ? `, in about ${spanText(estimate.takesMs)}, at ${clock}` : ''
+  const forecast = estimate.worker && stop === null ? `, in about ${spanText(estimate.takesMs)}, at ${clock}` : ''
   const toGo = left === 0 || batch.state !== 'sending' ? '' : ` · ${formatCount(left)} to go${forecast}`
   return { settled, text: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
 }

@@ -2,6 +2,7 @@
 import type { DateRange, FactFilter, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
 import { readReport } from '../analytics/report/report.ts'
 import { readAgentNames, readPeriodTable } from '../analytics/sql/read-period-table.ts'
+import { readSendingFacts } from '../app/batches.ts'
 import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import { rememberResults } from '../http/remember-results.ts'
 import { readProjectState } from '../maintenance/sql/status.ts'
@@ -65,7 +66,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   }
   /** `schedule`: like `every 5 min`; null = not known. */
   const overviews = remember(overviewHoldsMs, async (project: ConsoleProject) => {
-    const db = (await brief.warehouse()).projectDb(project.projectId)
+    const warehouse = await brief.warehouse()
+    const db = warehouse.projectDb(project.projectId)
     const { lastSyncOf, ...state } = await readProjectState(db, now())
     const streams = (await readStreams(db, project.streams, now())).map((row) => ({
       ...row,
@@ -73,7 +75,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       ...scheduleOf(row.stream, project.schedules, state.workers.length > 0),
     }))
     const { budget, ...overview } = await readOverview(db, now())
-    return { ...state, ...overview, streams, budget: { limit: limitOf(project), ...budget } }
+    const sending = await readSendingFacts(createOutbox(db), warehouse)
+    return { ...state, ...overview, sending, streams, budget: { limit: limitOf(project), ...budget } }
   })
   const checks = createChecks()
   return {

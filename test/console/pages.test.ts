@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../src/analytics/core/report-period.ts'
 import { changeOf } from '../../src/analytics/report/change.ts'
 import { buildReport } from '../../src/analytics/report/report.ts'
+import { batchProgress } from '../../src/console/batch-state.ts'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
@@ -71,6 +72,7 @@ describe('the overview says', () => {
       audits: [],
       paused: null,
       held: null,
+      sending: { isStopped: false, isCircuitOpen: false, stop: null, why: null },
       lost: null,
       failures: [],
       writebacks: {},
@@ -115,6 +117,19 @@ describe('the overview says', () => {
     )
   })
 
+  test('what holds all sending, in the words of the page where it is decided', () => {
+    const stop = { since: ago(60), by: 'ann', why: 'ann stopped all sending' }
+    const held = { ...stop, resumeBy: '--all' }
+    const sending = { isStopped: true, isCircuitOpen: true, stop, why: 'the last 5 were uncertain' }
+    expect(said({ held, sending }).slice(0, 2)).toEqual([
+      'act: All sending was stopped 1 min ago by ann: nothing of any batch leaves until a person goes on.',
+      'wrong: The circuit breaker is open: the last 5 were uncertain',
+    ])
+    expect(said({ held: { ...held, resumeBy: '--restored', why: 'the warehouse is older' } })[0]).toBe(
+      'act: No write-back has been sent since 2026-06-01 11:59: the warehouse is older. Run deskmirror writeback resume --restored.',
+    )
+  })
+
   test('what is late and what fails, but nothing fresh beside it', () => {
     const lines = said({
       streams: [row({ syncedAt: ago(900) }), row({ stream: 'visitors', failed: 'x' }), row({ stream: 'messages' })],
@@ -141,6 +156,17 @@ describe('the overview says', () => {
     )
     expect(said({ gaps: 7 })).toContain('wrong: 7 gaps: known to be missing.')
   })
+})
+
+test('a batch says when it will be done, but not while all sending is stopped', () => {
+  const batch = { state: 'sending', rows: 9, counts: { queued: 4, succeeded: 5 } }
+  const estimate = { worker: true, takesMs: 120_000 }
+  const said = (stop: object | null) => {
+    const read = { report: { batch, estimate }, sending: { stop } } as Parameters<typeof batchProgress>[0]
+    return batchProgress(read, { timeZone: 'UTC', now }).text
+  }
+  expect(said(null)).toBe('5 of 9 settled · 4 to go, in about 2 min, at 12:02')
+  expect(said({ since: ago(1), by: 'ann' })).toBe('5 of 9 settled · 4 to go')
 })
 
 describe('the week says', () => {

@@ -101,11 +101,11 @@ function describeBatch({ report: { batch, revertedBy } }: BatchData, frame: Proj
   return html`${parts}`
 }
 
-function progress({ report }: BatchData, frame: ProjectFrame): Html {
-  const { batch } = report
+function progress(data: BatchData, frame: ProjectFrame): Html {
+  const { batch } = data.report
   // Nothing of it has left, as the sentence above says.
   if (batch.state === 'draft') return nothing
-  const { settled, text } = batchProgress(report, frame)
+  const { settled, text } = batchProgress(data, frame)
   const max = String(Math.max(1, batch.rows))
   return html`<div class="progress"><progress max="${max}" value="${String(settled)}" aria-label="Settled rows"></progress>
 <p>${text}</p>

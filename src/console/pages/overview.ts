@@ -2,12 +2,13 @@
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, html, nothing } from '../../values/html.ts'
+import { holdingSentences } from '../batch-state.ts'
 import { addressOf, icon, livePart, type Sentence, section, sentences } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import type { OverviewData, StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
-import { ageText, foreignText, spanText } from '../text.ts'
+import { ageText, foreignText, spanText, timeOf } from '../text.ts'
 import { budgetChart } from './budget.ts'
 import { runTable } from './runs.ts'
 import { streamTable, streamTitle } from './streams.ts'
@@ -81,16 +82,18 @@ function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[]
   return found
 }
 
-function pauseSentences({ paused, held, failures }: OverviewData, { now }: ProjectFrame): Sentence[] {
+function pauseSentences({ paused, held, sending, failures }: OverviewData, frame: ProjectFrame): Sentence[] {
+  const { now } = frame
   const found: Sentence[] = []
   if (paused !== null) {
     const text = html`The service denies the key, so nothing is read or sent for another <b>${spanText(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`
     found.push({ kind: 'act', text })
   }
-  if (held !== null) {
-    const text = html`No write-back is sent since ${held.since}: ${foreignText(held.why)}. Run <code>deskmirror writeback resume ${held.resumeBy}</code>.`
+  if (held?.resumeBy === '--restored') {
+    const text = html`No write-back has been sent since ${timeOf(held.since, frame)}: ${foreignText(held.why)}. Run <code>deskmirror writeback resume --restored</code>.`
     found.push({ kind: 'act', text })
   }
+  found.push(...holdingSentences(sending, frame))
   for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'pass').slice(0, 3)) {
     const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - Date.parse(since))}: ${foreignText(reason)}`
     found.push({ kind: 'wrong', text })

@@ -211,7 +211,7 @@ const table = {
     logged: 'circuit breaker closed',
     audited: 'closed_circuit_breaker',
     consequence:
-      'The circuit breaker is closed: replies and notes are sent at once. It opens again if the next ones fail in a row, too.',
+      'Replies and notes are sent at once. The circuit breaker opens again if the next ones fail in a row, too.',
   },
 } as const satisfies Readonly<Record<string, DecisionRecord>>
 
