@@ -189,8 +189,11 @@ async function fill(url: string): Promise<Filled> {
   const projectId = known?.id ?? ''
   await fillBudget(warehouse, projectId)
   await recordWorkerHeartbeat(warehouse.db, { id: 'worker', queue: 'embedded', configuration: '' }, Date.now())
-  const [row] = await warehouse.query(`select id, visitor_id from conversations
-    where id = (select conversation_id from messages group by 1 order by count(*) desc limit 1)`)
+  // The longest one whose characters the fonts of the browser have.
+  const [row] = await warehouse.query(`select c.id, c.visitor_id from conversations as c
+    join visitors as v on v.id = c.visitor_id join messages as m on m.conversation_id = c.id where c.handled_at is not null
+    group by c.id, c.visitor_id having max(v.name || coalesce(m.content, '') glob '*[^ -ӿ]*') = 0
+    order by count(distinct m.sender_type) desc, count(*) desc limit 1`)
   const uncertain = await queueBatch(warehouse, projectId)
   await warehouse.close()
   return { projectId, conversation: String(row?.id), visitor: String(row?.visitor_id), uncertain }
