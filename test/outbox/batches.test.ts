@@ -118,6 +118,21 @@ for (const database of databases) {
       ])
     })
 
+    test('what a person queued has no reason, and what was tried in vain has one', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      const [first, second] = await queueFlags(admin, 2)
+      await warehouse.query(`update writebacks set status = 'draft'`)
+      await admin.decide('approved', { batch: 'flags' }, { by: 'ann' })
+      expect(await admin.groupReasons({ batch: 'flags' })).toEqual([])
+      await warehouse.query(`update writebacks set step = 'it was not found' where id = '${second}'`)
+      expect(await admin.groupReasons({ batch: 'flags' })).toEqual([
+        { status: 'queued', reason: 'it was not found', count: 1, example: second },
+      ])
+      await warehouse.query(`update writebacks set status = 'failed' where id = '${first}'`)
+      await admin.decide('retried', { ids: [first!] }, { by: 'ann' })
+      expect(await admin.groupReasons({ batch: 'flags' })).toHaveLength(1)
+    })
+
     test('the batches of an earlier version come with the upgrade', async () => {
       const { database: place, query, close } = await openReleased(database)
       for (const [batch, status] of [

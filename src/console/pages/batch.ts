@@ -162,7 +162,7 @@ ${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}`)
 function reasons({ report }: BatchData, frame: ProjectFrame): Html {
   if (report.reasons.length === 0) return nothing
   const content = table(
-    'Why rows did not succeed, the most frequent first',
+    'Why rows have not succeeded, the most frequent first',
     ['#Rows', 'Status', 'Why', 'For example'],
     report.reasons.map(({ status, reason, count, example }) => [
       count,

@@ -12,6 +12,7 @@ import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
+import { decisions } from '../core/decisions.ts'
 import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import {
   commonFields,
@@ -130,6 +131,12 @@ export async function countByOperation(context: ProjectDb, filter: OutboxFilter)
   return rows
 }
 
+/** Nothing has kept it from being sent: it has not been tried since. */
+const isQueuedByPersonSql = sql.join(
+  [decisions.approve, decisions.resume, decisions.retry].map(({ logged }) => sql`step like ${`${logged} by %`}`),
+  sql` or `,
+)
+
 /** What did not succeed, and what waits for another attempt. */
 export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Promise<readonly ReasonGroup[]> {
   const { db, kind, project } = context
@@ -138,7 +145,7 @@ export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Pr
     select ${status} as status, coalesce(error, step, '') as reason, count(*) as count, min(id) as example from writebacks
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
-        or (status in ('queued','sending') and step is not null))
+        or (status in ('queued','sending') and step is not null and not (${isQueuedByPersonSql})))
     group by 1, 2 order by min(id)`.execute(db)
   return collectReasons(rows)
 }
