@@ -104,7 +104,7 @@ export function batchSentences({ report, undoUntil, sending, check }: ReadReport
   if (isStopped && draft > 0 && revertible > 0)
     add(
       'note',
-      html`“Take back as drafts” concerns the <b>${formatCount(revertible)}</b> that have arrived. What arrives after “Go on” can be taken back then.`,
+      html`“Take back as drafts” concerns the <b>${pluralize(revertible, 'change')}</b> that have arrived, and conversations that replies reopened. What arrives after “Go on” can be taken back then.`,
     )
   const hasTime = !frame.isReadOnly && estimate.takesMs > 0
   const takes = hasTime ? ` Once it is approved it takes about ${spanText(estimate.takesMs)}.` : ''

@@ -97,5 +97,5 @@ export function livePart(name: string, content: Html, kept: string | null = null
 
 /** Appears while the page is open, once the rows that it keeps would be others. */
 export function newerNotice(address: string): Html {
-  return html`<p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>These rows have changed since. <a href="${address}">Show it</a></p>`
+  return html`<p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>There is a newer view of these rows. <a href="${address}">Show it</a></p>`
 }

@@ -20,7 +20,7 @@ import { type Assets, addressOf, icon, type SentenceKind } from './blocks.ts'
 export type Word = { readonly icon: SentenceKind; readonly word: string; readonly sentence: string }
 
 export const statusWords: Readonly<Record<WritebackStatus, Word>> = {
-  draft: { icon: 'act', word: 'draft', sentence: 'Waits for approval.' },
+  draft: { icon: 'act', word: 'draft', sentence: 'Waits for an approver.' },
   queued: { icon: 'clock', word: 'queued', sentence: 'Leaves as soon as the request budget allows.' },
   sending: {
     icon: 'clock',

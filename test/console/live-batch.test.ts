@@ -57,7 +57,7 @@ test('an open page says that nothing leaves, that it is sent, and that it has en
   await settle('open', 2)
   await page.getByRole('link', { name: 'succeeded (2)' }).waitFor()
   await page.getByRole('link', { name: 'Not sent (1)' }).waitFor()
-  await page.getByText('These rows have changed since').waitFor()
+  await page.getByText('There is a newer view of these rows').waitFor()
   expect(await page.getByLabel('Row 2').isChecked()).toBe(true)
 
   await settle('open', 1)

@@ -111,8 +111,8 @@ describe('the overview says', () => {
   test('what a person must do', () => {
     expect(said({ writebacks: { draft: 1, uncertain: 3 }, heldLanes: 2 })).toEqual(
       expect.arrayContaining([
-        'act: 1 write-back waits for approval.',
-        expect.stringMatching(/^act: 3 write-backs may or may not have arrived\. .* 2 conversations wait\.$/),
+        'act: 1 draft waits for an approver.',
+        'act: 3 write-backs may or may not have arrived. Until a person decides, what was queued after it for the same conversation or visitor waits.',
       ]),
     )
   })

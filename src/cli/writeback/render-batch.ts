@@ -105,7 +105,7 @@ function renderNextSteps(
   )
   const isStopped = state === 'stopped'
   const digest = approval?.digest.slice(0, 16)
-  const toRevert = `to take back the ${formatCount(revertible)} that have arrived: ${hint(`writeback revert --batch ${id}`)}`
+  const toRevert = `to take back the ${pluralize(revertible, 'change')} that have arrived: ${hint(`writeback revert --batch ${id}`)}`
   const exported = `writeback list --batch ${id} --status ${notDone.join(',')} --csv`
   const steps = [
     digest !== undefined && `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${digest}`)}`,

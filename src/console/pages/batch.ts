@@ -91,7 +91,7 @@ async function pageOfReview(
 function describeBatch({ report: { batch, revertedBy } }: BatchData, frame: ProjectFrame): Html {
   const link = (id: string) => linkTo(frame, 'batches', id, foreignText(id))
   const parts = [
-    html`${pluralize(batch.rows, 'row')}${batch.source === null ? nothing : html` from ${foreignText(batch.source)}`}, queued ${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
+    html`${pluralize(batch.rows, 'row')}${batch.source === null || batch.reverts !== null ? nothing : html` from ${foreignText(batch.source)}`}, queued ${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
     batch.approvedAt === null ? nothing : html` · approved ${ago(batch.approvedAt, frame)}${by(batch.approvedBy)}`,
     batch.finishedAt === null ? nothing : html` · finished ${ago(batch.finishedAt, frame)}`,
     batch.reverts === null ? nothing : html` · takes back ${link(batch.reverts)}`,
@@ -151,7 +151,7 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
     to: withQuery(address, { would: outcome === would ? null : outcome }),
     isChosen: outcome === would,
   }))
-  const checks = `; ${formatCount(checked)} checked with the service, ${formatCount(differing)} otherwise`
+  const checks = `; ${formatCount(checked)} checked with the service, where ${formatCount(differing)} would do something else`
   const against = review.counts.stands_against + review.counts.not_known
   const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.</p>`
   return kept(html`<p class="faint">What they would do, as the mirror showed it at ${timeWithSeconds(new Date(review.at).toISOString(), frame)}${checked === 0 ? '' : checks}:</p>

@@ -90,7 +90,7 @@ function columnForm(
 <label><span><b>${shortened(header, 60)}</b>${example === '' ? nothing : html`<span class="faint">, such as ${shortened(example, 60)}</span>`}</span>
 <select name="meaning${String(n)}" ${attribute('required', true)}>${option('', 'choose…', null)}${Object.entries(columnMeanings).map(([value, text]) => option(value, `${value}: ${text}`, meaning))}</select></label>`,
   )
-  return html`<p>Say what each column is. The next file with these names is read alike.</p>
+  return html`<p>Say what each column is. Once the file is queued, the next one with these names is read alike.</p>
 <form method="post" action="${addressOf(frame, 'import', 'columns', key)}" class="stacked">${hiddenFields(form)}
 ${fields}
 <button type="submit" class="primary">Import as drafts</button></form>`
@@ -123,7 +123,7 @@ function rejection(rejected: RejectedImport, { mistakesAddress }: ImportView, fr
   const download =
     mistakesAddress === null
       ? nothing
-      : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes (CSV)</a></p>`
+      : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes (CSV)</a> Correct them in the file itself, and import all of it again.</p>`
   const isUnsigned = kinds.some(({ field, found }) => field === 'sender_name' && found.length === 0)
   return html`<p class="problem">Nothing was queued: ${said}.</p>
 ${isUnsigned ? html`<p>Who signs the replies of a sheet that name no sender can be written below, for all of them.</p>` : nothing}

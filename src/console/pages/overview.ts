@@ -71,12 +71,11 @@ function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[]
   const address = addressOf(frame, 'writebacks')
   const found: Sentence[] = []
   if (draft > 0) {
-    const text = html`<b>${formatCount(draft)}</b> ${noun(draft, 'write-back')} ${draft === 1 ? 'waits' : 'wait'} for approval.`
+    const text = html`<b>${formatCount(draft)}</b> ${noun(draft, 'draft')} ${draft === 1 ? 'waits' : 'wait'} for an approver.`
     found.push({ kind: 'act', text, link: { to: address, label: 'Review' } })
   }
   if (uncertain > 0) {
-    const held = html`${formatCount(data.heldLanes)} ${noun(data.heldLanes, 'conversation')} ${data.heldLanes === 1 ? 'waits' : 'wait'}`
-    const text = html`<b>${formatCount(uncertain)}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, ${held}.`
+    const text = html`<b>${formatCount(uncertain)}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, what was queued after it for the same conversation or visitor waits.`
     found.push({ kind: 'act', text, link: { to: withQuery(address, { status: 'uncertain' }), label: 'Decide' } })
   }
   return found

@@ -60,7 +60,7 @@ export type OperationType = OperationSpec & {
 const described = {
   message: {
     ...operationSpecs.message,
-    notRevertible: 'a reply cannot be taken back',
+    notRevertible: 'a reply cannot be taken back; if it reopened a conversation, that is marked handled again',
     isPublic: true,
     words: ['reply', 'replies'],
     action: 'reply',

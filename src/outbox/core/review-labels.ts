@@ -1,5 +1,6 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
 
+import { parseTime } from '../../values/time.ts'
 import { describeValue, fieldNames, isFlag } from './field-kinds.ts'
 import { reviewActions } from './operations.ts'
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
@@ -73,10 +74,12 @@ export function describeDeviation(
   return `the check: ${describeVerdict(check)}; then: ${effect === null ? then : `${then}, ${effect}`}`
 }
 
-/** When it leaves at all: `only if no visitor wrote after 17`, `not after 2026-01-31T18:00:00Z`. */
+/** When it leaves at all: `only if no visitor wrote after message 17`, `not after 2026-01-31T18:00:00Z`. */
 export function describeTerms({ expect, expiresAt }: Pick<OutboxEntry, 'expect' | 'expiresAt'>): readonly string[] {
   return [
-    ...(expect === null ? [] : [`only if no visitor wrote after ${expect}`]),
+    ...(expect === null
+      ? []
+      : [`only if no visitor wrote after ${parseTime(expect) === undefined ? 'message ' : ''}${expect}`]),
     ...(expiresAt === null ? [] : [`not after ${expiresAt}`]),
   ]
 }

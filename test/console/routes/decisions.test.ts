@@ -328,7 +328,7 @@ describe('the page before a decision', () => {
     const terms = `expect = '17', expires_at = '2030-01-01T00:00:00Z'`
     await console.warehouse.query(`update writebacks set ${terms} where batch_id = '${batch}'`)
     const { text } = await confirm('ann', `decision=approve&batch=${batch}`)
-    expect(text).toMatch(/only if no visitor wrote after 17[\s\S]*not after[\s\S]*2030-01-01/)
+    expect(text).toMatch(/only if no visitor wrote after message 17[\s\S]*not after[\s\S]*2030-01-01/)
   })
 })
 
