@@ -51,7 +51,7 @@ export const periodTables = {
     empty: 'Nothing is known of this period: the numbers follow the first sync.',
     columns: {
       ...{ date: 'Day', started: 'Conversations', visitor_messages: 'Messages of visitors', waits: 'Waits' },
-      ...{ answered_by_human: 'Answered by a human', answered_by_ai: 'By the\u00a0AI' },
+      ...{ answered_by_human: 'Answered by\u00a0a\u00a0human', answered_by_ai: 'By the\u00a0AI' },
       ...{ human_answer_median_seconds: 'Median until a human', human_answer_p90_seconds: '90 % within' },
       ...{ handlings: 'Handled', open_at_end: 'Open', waiting_at_end: 'Waiting', calls: 'Calls' },
     },
