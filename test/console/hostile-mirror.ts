@@ -132,7 +132,7 @@ export const screens: readonly string[] = [
     `${main}/schema`,
   ],
   ...[`${main}/report`, `${main}/conversations?of=ai&from=2020-01-01&to=2020-12-31`],
-  ...periodTableNames.map((name) => `${main}/${name}?from=2026-01-01&to=2026-01-31`),
+  ...periodTableNames.map((name) => `${main}/${name}?from=2026-01-01&to=2026-01-03`),
   ...[`${main}/service`, '/console/projects', '/console/log'],
   ...[`${main}/writebacks`, `${main}/writebacks?status=uncertain`, `${main}/batches/b1`, `${main}/import`],
   ...[`${main}/batches/b1?status=failed`, `${main}/confirm?decision=approve&batch=b1`],

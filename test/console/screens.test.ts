@@ -1,5 +1,5 @@
 /** Every screen in a real Chromium: hostile texts stay texts, and nobody is shut out. */
-import type { Browser } from 'playwright-core'
+import type { Browser, ViewportSize } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { quoteCsvCell } from '../../src/export/writers/csv-writer.ts'
 import { launchBrowser } from '../support/browser.ts'
@@ -15,32 +15,34 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
+const phone = { width: 320, height: 640 }
+const desktop = { width: 1280, height: 800 }
+const phoneRules = ['color-contrast', 'target-size', 'scrollable-region-focusable', 'aria-required-children']
+const looks: { name: string; colorScheme: 'light' | 'dark'; viewport: ViewportSize; rules?: readonly string[] }[] = [
+  { name: 'light', colorScheme: 'light', viewport: desktop },
+  { name: 'dark', colorScheme: 'dark', viewport: desktop, rules: ['color-contrast'] },
+  { name: 'phone', colorScheme: 'dark', viewport: phone, rules: phoneRules },
+]
+
 test('hostile texts are shown as texts in every field, and every look of every screen is accessible', async () => {
   const page = await openPage(browser, console, 'ann')
   const problems: string[] = []
-  const check = async (path: string, look: string, rules?: readonly string[]) =>
-    problems.push(...(await accessibilityProblems(page, rules)).map((problem) => `${path} ${look} ${problem}`))
   for (const path of screens) {
-    await page.setViewportSize({ width: 1280, height: 800 })
-    await page.emulateMedia({ colorScheme: 'light' })
     await page.go(path)
     // What is being counted is loaded again after a second.
     await page.locator('[data-counting]').waitFor({ state: 'detached' })
     const links = '[...document.querySelectorAll(\'a[href^="#"]\')].map(({ hash }) => hash)'
     for (const hash of await page.evaluate<string[]>(links)) expect(await page.locator(hash).count(), hash).toBe(1)
     expect(await page.locator('main img, main script, main iframe, main svg[onload], main b > i').count(), path).toBe(0)
-    await check(path, 'light')
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await check(path, 'dark', ['color-contrast'])
-    await page.setViewportSize({ width: 320, height: 640 })
-    await check(path, 'phone', [
-      'color-contrast',
-      'target-size',
-      'scrollable-region-focusable',
-      'aria-required-children',
-    ])
-    const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-    if (excess !== 0) problems.push(`${path} is ${excess} pixels too wide for a phone`)
+    for (const { name, colorScheme, viewport, rules } of looks) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize(viewport)
+      for (const problem of await accessibilityProblems(page, rules)) problems.push(`${path} ${name} ${problem}`)
+      const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+      if (name === 'phone' && excess !== 0) problems.push(`${path} is ${excess} pixels too wide for a phone`)
+    }
+    // The next screen begins as this one ends: a change of the look lays out everything again.
+    looks.reverse()
   }
   expect(problems).toEqual([])
   await page.go('/console/p/main/conversations/c1')
@@ -53,10 +55,7 @@ test('hostile texts are shown as texts in every field, and every look of every s
 })
 
 test('on a phone the menu opens and leads on, without JavaScript', async () => {
-  const page = await openPage(browser, console, 'vera', {
-    viewport: { width: 320, height: 640 },
-    javaScriptEnabled: false,
-  })
+  const page = await openPage(browser, console, 'vera', { viewport: phone, javaScriptEnabled: false })
   await page.go('/console/p/main')
   await page.getByRole('button', { name: 'Menu' }).click()
   await page.getByRole('navigation').getByRole('link', { name: 'Waiting' }).click()

@@ -8,9 +8,9 @@ import { databases } from '../support/databases.ts'
 import { sampledCount } from '../support/sampled.ts'
 
 const size = {
-  conversations: 140,
-  visitors: 40,
-  calls: 20,
+  conversations: 70,
+  visitors: 20,
+  calls: 10,
   messagesPerConversation: [1, 12],
   activityPerVisitor: [0, 5],
   days: 6,
@@ -57,10 +57,10 @@ for (const { db, kills } of [
     const sandbox = await startSandbox({ seed: 11, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
     try {
       let killed = 0
-      for (const requests of killPoints(kills, 60)) {
+      for (const requests of killPoints(kills, 30)) {
         if ((await killAfter(requests, database.url!, sandbox)) === 'killed') killed++
         else
-          sandbox.applyRandomMutations(30, requests, [
+          sandbox.applyRandomMutations(15, requests, [
             'visitorWrites',
             'agentReplies',
             'addConversation',

@@ -4,7 +4,7 @@ import { runBatchScenario } from './batch-scenario.ts'
 
 for (const [senders, scenario] of [
   ['one push, on SQLite', { database: 'sqlite', processes: 1, workers: 0, kills: [1, 0, 0] }],
-  ['a worker and two of push, on Postgres', { database: 'postgres', processes: 3, workers: 1, kills: [1, 0, 0] }],
+  ['a worker and one push, on Postgres', { database: 'postgres', processes: 2, workers: 1, kills: [1, 0, 0] }],
 ] as const)
   test(`a batch is stopped, resumed and taken back while senders are killed: ${senders}`, () =>
     runBatchScenario({ ...scenario, rows: 24, targets: 6 }))

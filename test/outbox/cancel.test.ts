@@ -45,37 +45,37 @@ const isCancelling = 'select 1 from writeback_cancellations where finished_at is
 
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`large queues — ${database}`, () => {
-    // More than a statement of Postgres may have parameters.
-    test('66,000 rows are cancelled at once, and none can be claimed', async () => {
-      const { admin, outbox } = await createManyRows(database, 66_000)
+    test('more rows than a statement may have parameters are cancelled at once, and none can be claimed', async () => {
+      const rows = { sqlite: 33_000, postgres: 66_000 }[database]
+      const { admin, outbox } = await createManyRows(database, rows)
       const report = await decideRows(admin, 'cancelled', {}, { by: 'ann' })
-      expect(report).toMatchObject({ moved: 66_000, stayed: [] })
+      expect(report).toMatchObject({ moved: rows, stayed: [] })
       expect(report.ids).toHaveLength(1000)
-      expect(await admin.countByStatus({})).toEqual({ cancelled: 66_000 })
+      expect(await admin.countByStatus({})).toEqual({ cancelled: rows })
       expect(await admin.list({ statuses: ['cancelled'] }, 1)).toMatchObject([{ status: 'cancelled' }])
       expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
     })
 
     test('drafts are approved and cancelled in windows of rows, and each change is in the event log', async () => {
-      const { warehouse, admin, outbox } = await createManyRows(database, 11_000, { status: 'draft' })
+      const { warehouse, admin, outbox } = await createManyRows(database, 5_000, { status: 'draft' })
       const approved = await decideRows(admin, 'approved', { batch: 'big' }, { by: 'ann' })
-      expect(approved).toMatchObject({ moved: 11_000, stayed: [] })
+      expect(approved).toMatchObject({ moved: 5_000, stayed: [] })
       expect(approved.ids).toHaveLength(1000)
       expect(await decideRows(admin, 'cancelled', { batch: 'big' }, { by: 'ann' })).toMatchObject({
-        moved: 11_000,
+        moved: 5_000,
         stayed: [],
       })
       // Looking for work updates the covered rows and finds nothing to claim.
       while ((await warehouse.query(isCancelling)).length > 0)
         expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
       expect(await warehouse.query('select status, count(*) as rows from writebacks group by status')).toEqual([
-        { status: 'cancelled', rows: 11_000 },
+        { status: 'cancelled', rows: 5_000 },
       ])
       const steps = `select detail, count(*) as rows, count(distinct seq) as places from writeback_events
         group by detail order by detail`
       expect(await warehouse.query(steps)).toEqual([
-        { detail: 'approved by ann', rows: 11_000, places: 11_000 },
-        { detail: 'cancelled by ann', rows: 11_000, places: 11_000 },
+        { detail: 'approved by ann', rows: 5_000, places: 5_000 },
+        { detail: 'cancelled by ann', rows: 5_000, places: 5_000 },
       ])
     })
 
