@@ -1,4 +1,4 @@
-/** Queries of the mirror over 250,000 messages: each uses its index. */
+/** Queries of the mirror over 100,000 messages: each uses its index. */
 
 import { expect, onTestFinished, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
@@ -94,30 +94,30 @@ function statements(kind: Warehouse['kind']): string[] {
     sqlite ? `strftime('%Y-%m-%dT%H:%M:%SZ', ${seconds}, 'unixepoch')` : `to_timestamp(${seconds})`
   const mirrored = 'project_id, raw, synced_at, asked_at'
   const values = `'p', '{}', ${at('1700000000')}, 0`
-  const seconds = 'n.i % 25000 * 3000 + 1600000000'
+  const seconds = 'n.i % 10000 * 3000 + 1600000000'
   const or = (share: number, value: string) => `case when n.i % ${share} = 0 then ${value} end`
   return [
     `insert into conversations (${mirrored}, id, visitor_id, created_at, last_message_at, handled_at)
-      select ${values}, ${id('n.i', '8')}, ${id('n.i % 9000', '9')}, ${at(seconds)}, ${at(seconds)},
-      case when n.i % 50 > 0 then ${at(seconds)} end from ${n(25_000)}`,
-    `insert into visitors (${mirrored}, id) select ${values}, ${id('n.i', '9')} from ${n(9000)}`,
+      select ${values}, ${id('n.i', '8')}, ${id('n.i % 3600', '9')}, ${at(seconds)}, ${at(seconds)},
+      case when n.i % 50 > 0 then ${at(seconds)} end from ${n(10_000)}`,
+    `insert into visitors (${mirrored}, id) select ${values}, ${id('n.i', '9')} from ${n(3600)}`,
     `insert into message_rows (${mirrored}, conversation_id, id, sender_type, kind, content, created_at)
       select ${values}, ${id('(n.i / 10)', '8')}, n.i, case when n.i % 3 = 0 then 'agent' else 'visitor' end, 'utterance',
-      'hello', ${at('n.i / 10 * 3000 + n.i % 10 * 60 + 1600000000')} from ${n(250_000)}`,
+      'hello', ${at('n.i / 10 * 3000 + n.i % 10 * 60 + 1600000000')} from ${n(100_000)}`,
     `insert into conversation_changes (project_id, id, conversation_id, field, old_value, seen_at)
-      select 'p', ${id('n.i', 'a')}, ${id('n.i % 25000', '8')}, coalesce(${or(20, "'handled_at'")}, 'status'), 'x', ${at(seconds)}
-      from ${n(50_000)}`,
+      select 'p', ${id('n.i', 'a')}, ${id('n.i % 10000', '8')}, coalesce(${or(20, "'handled_at'")}, 'status'), 'x', ${at(seconds)}
+      from ${n(20_000)}`,
     `insert into analytics_rollups (${mirrored}, window_from, window_to) select ${values}, ${at('n.i * 86400')},
-      ${at('(n.i + 1) * 86400')} from ${n(1500)}`,
+      ${at('(n.i + 1) * 86400')} from ${n(600)}`,
     `insert into analytics_metrics (project_id, window_from, window_to, metric, value)
       select 'p', ${at('n.i / 20 * 86400')}, ${at('(n.i / 20 + 1) * 86400')},
-      coalesce(${or(20, "'conversations.started'")}, 'metric ' || (n.i % 20)), 1 from ${n(30_000)}`,
-    `insert into calls (${mirrored}, id, occurred_at) select ${values}, ${id('n.i', 'b')}, ${at(seconds)} from ${n(5000)}`,
+      coalesce(${or(20, "'conversations.started'")}, 'metric ' || (n.i % 20)), 1 from ${n(12_000)}`,
+    `insert into calls (${mirrored}, id, occurred_at) select ${values}, ${id('n.i', 'b')}, ${at(seconds)} from ${n(2000)}`,
     `insert into call_recordings (${mirrored}, call_id, has_recording)
-      select ${values}, ${id('n.i', 'b')}, ${sqlite ? 'n.i % 2' : 'n.i % 2 = 0'} from ${n(5000)}`,
+      select ${values}, ${id('n.i', 'b')}, ${sqlite ? 'n.i % 2' : 'n.i % 2 = 0'} from ${n(2000)}`,
     `insert into sync_gaps (project_id, id, stream, reason, found_at, subject, resolved_at)
       select 'p', ${id('n.i', 'c')}, 'messages', 'x', ${at(seconds)}, 'x' || n.i, ${at(seconds)}
-      from ${n(3000)}`,
+      from ${n(1200)}`,
     "update sync_gaps set resolved_at = null where subject = 'x1'",
   ]
 }
@@ -128,7 +128,7 @@ async function explainQuery(warehouse: Warehouse, question: string): Promise<str
 }
 
 for (const db of databases) {
-  test(`every query uses its index over 250,000 messages — ${db.name}`, async () => {
+  test(`every query uses its index over 100,000 messages — ${db.name}`, async () => {
     const database = await db.make()
     onTestFinished(database.drop)
     const warehouse = await database.open()

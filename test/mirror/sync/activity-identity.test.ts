@@ -11,7 +11,9 @@ type Work = (context: SandboxContext, visitor: string) => Promise<void>
 /** A visitor with more than a page of entries, the last 20 of them in one second. */
 async function withActivity(switches: Partial<Switches>, work: Work): Promise<void> {
   const size = { conversations: 0, visitors: 1, calls: 0, days: 1, activityPerVisitor: [75, 75] } as const
-  const options = { seed: 1, speed: 0, size, switches: { 'pages.size': 60, 'storm.activity': 20, ...switches } }
+  const given = { 'pages.size': 60, 'storm.activity': 20, ...switches }
+  const streams = ['visitors', 'visitor_activity'] as const
+  const options = { seed: 1, speed: 0, size, switches: given, streams }
   await withSandbox(options, (context) => work(context, [...context.sandbox.truth('visitors')][0]!.id!))
 }
 

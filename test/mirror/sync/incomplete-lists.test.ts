@@ -14,6 +14,7 @@ async function withHiddenMessages(switches: Partial<Switches>, work: Work): Prom
     speed: 0,
     size: { ...size, messagesPerConversation: [60, 60] },
     switches: { 'messages.paging': 'since', 'messages.limit': 'ignored', ...switches },
+    streams: ['conversations', 'messages'],
   } as const
   await withSandbox(options, (context) => work(context, [...context.sandbox.truth('conversations')][0]!.id!))
 }
