@@ -122,7 +122,7 @@ export async function importRequests(
   const source = file.name === null ? null : basename(file.name)
   const batch = { title: options.title, source, note: options.note, reverts: null, columns: check.columns }
   const requests = inChunks(
-    withProgress(readRequests(file), (count) => onProgress('queued', count)),
+    withProgress(readRequests(file, options.batchId === undefined), (count) => onProgress('queued', count)),
     rowsPerInsert,
   )
   const recorded = audit && { audit: (queued: number, known: number) => audit(queued, known, batchId) }
@@ -183,11 +183,18 @@ export async function checkFile(
   }
 }
 
-/** All rows were valid before. Behind some mistakes the file is not read to its end, where a change would be noticed. */
-async function* readRequests(file: ImportFile): AsyncGenerator<RequestToQueue> {
+/**
+ * All rows were valid before. Behind some mistakes the file is not read to its end, where a change would be noticed.
+ * `isNumbered`: of a batch that several files join, many rows would be the first.
+ */
+async function* readRequests(file: ImportFile, isNumbered: boolean): AsyncGenerator<RequestToQueue> {
   for await (const { row, result, foundBy } of readImportLines(file)) {
     if (!result.ok) throw changedFileError()
-    yield { ...result.request, sourceRow: row, ...(foundBy === undefined ? {} : { foundBy }) }
+    yield {
+      ...result.request,
+      ...(isNumbered ? { sourceRow: row } : {}),
+      ...(foundBy === undefined ? {} : { foundBy }),
+    }
   }
 }
 

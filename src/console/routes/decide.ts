@@ -27,19 +27,19 @@ type Asked = DecisionTarget & {
 
 export function addDecisions(app: FastifyInstance, site: Site): void {
   const { reads, store, log, now, send, sendProblem } = site
-  const refuse = (reply: FastifyReply, status: 400 | 403 | 409, why: string) =>
-    sendProblem(reply, status, status === 403 ? 'Not allowed' : 'This did not work', why, prefix)
+  const refuse = (reply: FastifyReply, [status, why]: Refusal, to = prefix) =>
+    sendProblem(reply, status, status === 403 ? 'Not allowed' : 'This did not work', why, to)
   app.post<{ Params: { project: ProjectName } }>('/p/:project/decide', async (request, reply) => {
     const { viewer } = request
     const config = site.config()
     const project = await site.findProject(request.params.project)
     if (viewer === null || project === null) return reply.callNotFound()
-    if (config === null) return refuse(reply, 403, 'Nothing can be decided here: this console only shows.')
+    if (config === null) return refuse(reply, [403, 'Nothing can be decided here: this console only shows.'])
     const asked = readForm(request, project, viewer)
-    if (asked === null) return refuse(reply, 400, 'The form does not say what is to be decided.')
+    if (asked === null) return refuse(reply, [400, 'The form does not say what is to be decided.'])
     const refusal = await findRefusal(site, asked)
-    if (refusal !== null) return refuse(reply, ...refusal)
     const back = backTo({ project: project.name }, asked)
+    if (refusal !== null) return refuse(reply, refusal, back)
     const audit = (count: number) => auditOf(asked, true, count)
     const outcome = await decide(config, reads, project, { ...asked, by: viewer.name, audit, log }).catch(refusalOf)
     if (asked.decision === 'check' && !(outcome instanceof UserError)) await store.append(audit(0), now())

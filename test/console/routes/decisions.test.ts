@@ -161,8 +161,14 @@ describe('a batch', () => {
     const batch = await draftBatch(60)
     const wrong = await (await confirm('ann', `decision=approve&batch=${batch}`, { typed: '6' })).send()
     expect([wrong.status, await countsOf(batch)]).toEqual([400, { draft: 60 }])
+    expect(wrong.text).toContain(`href="/console/p/main/batches/${batch}">Back`)
     await (await confirm('ann', `decision=approve&batch=${batch}`, { typed: ' 60 ' })).send()
     expect(await countsOf(batch)).toEqual({ queued: 60 })
+    // The next one waits for these, whichever page says how long it takes.
+    const query = `decision=approve&batch=${await draftBatch(1)}`
+    const texts = [await page(`/batches/${query.replace(/.*=/, '')}`), (await confirm('ann', query)).text]
+    const [told, asked] = texts.map((text) => /it takes about ([^.]*)\./i.exec(text)?.[1])
+    expect([asked, told === undefined]).toEqual([told, false])
   })
 })
 

@@ -83,6 +83,8 @@ describe('a draft', () => {
     await (await write(second, {})).send()
     await (await write(second, {}, 'ann')).send({ content: 'Another one.' })
     const of = async (target: string) => (await outbox().list({ target }, 10)).map(({ batchId }) => batchId)
+    // Each form would have a first row.
+    expect((await outbox().list({ target: second }, 10)).map(({ sourceRow }) => sourceRow)).toEqual([null, null])
     const [batch, same] = [...(await of(first)), ...(await of(second))].filter((_, row) => row !== 1)
     expect(same).toBe(batch)
     expect(new Set(await of(second)).size).toBe(2)
