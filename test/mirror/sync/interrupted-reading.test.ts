@@ -28,13 +28,19 @@ const services: readonly Service[] = [
     what: 'calls, newest shown ascending, both bounds required',
     list: 'calls',
     switches: { 'calls.order': 'newest-ascending', 'calls.range': 'required' },
+    isStoppedInSample: true,
   },
   {
     what: 'calls, newest first, `to` ignored',
     list: 'calls',
     switches: { 'calls.order': 'newest', 'calls.to': 'ignored' },
   },
-  { what: 'visitors, newest first', list: 'visitors', switches: { 'visitors.order': 'newest' } },
+  {
+    what: 'visitors, newest first',
+    list: 'visitors',
+    switches: { 'visitors.order': 'newest' },
+    isStoppedInSample: true,
+  },
   {
     what: 'visitors, newest shown ascending',
     list: 'visitors',
@@ -72,6 +78,7 @@ const services: readonly Service[] = [
     what: 'conversations, only handled ones without `handled`, newest first',
     list: 'conversations',
     switches: { 'conversations.handled': 'handled', 'conversations.order': 'newest' },
+    isStoppedInSample: true,
   },
   { what: 'visitors, oldest in no order', list: 'visitors', switches: { 'visitors.order': 'oldest-shuffled' } },
   { what: 'calls, newest in no order', list: 'calls', switches: { 'calls.order': 'newest-shuffled' } },
@@ -99,7 +106,7 @@ const services: readonly Service[] = [
     isLikeAnother: true,
   },
   { what: 'conversations, oldest first, `hasMore` always', list: 'conversations', switches: { hasMore: 'always' } },
-  { what: 'calls, oldest first', list: 'calls', switches: { 'calls.order': 'oldest' } },
+  { what: 'calls, oldest first', list: 'calls', switches: { 'calls.order': 'oldest' }, isStoppedInSample: true },
   {
     what: 'messages, newest shown ascending, with `before`',
     list: 'messages',
@@ -109,6 +116,7 @@ const services: readonly Service[] = [
     what: 'messages, newest first, with `since`',
     list: 'messages',
     switches: { 'messages.paging': 'since', 'messages.order': 'newest' },
+    isStoppedInSample: true,
   },
 ]
 

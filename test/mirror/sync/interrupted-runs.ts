@@ -17,13 +17,14 @@ import { runSync } from '../../../src/mirror/sync/sync.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { createClient } from '../../../src/service/client.ts'
+import { type Connections, openConnections } from '../../../src/service/exchange.ts'
 import { createMemoryStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
 import type { EpochSeconds } from '../../../src/values/time.ts'
 import { openSqlitePool } from '../../../src/warehouse/sqlite.ts'
 import { unlimitedPolicy } from '../../service/test-service.ts'
 import { makeOnce } from '../../support/make-once.ts'
-import { sampledCount } from '../../support/sampled.ts'
+import { sampled, sampledCount } from '../../support/sampled.ts'
 import { sqliteTemplateForSandbox } from '../../support/sandbox-template.ts'
 import { sourceVersion } from '../../support/warehouse-templates.ts'
 import { unexplainedDifferences } from './sync-sandbox.ts'
@@ -41,14 +42,21 @@ export type Service = {
   readonly hidesRows?: true
   /** Another one of the sample behaves so, too: in another list, or with pages shown in the other direction. */
   readonly isLikeAnother?: true
+  /** The sample ends its runs by Ctrl-C, too: one of each list, and where no request is without bounds. */
+  readonly isStoppedInSample?: true
 }
 
-/** `folder`: of its warehouses, removed with it. */
-export type Scene = { readonly sandbox: Sandbox; readonly service: Service; readonly folder: string }
+/** `folder`: of its warehouses, removed with it. `connections`: of all its runs. */
+export type Scene = {
+  readonly sandbox: Sandbox
+  readonly service: Service
+  readonly folder: string
+  readonly connections: Connections
+}
 
 /** One run of the mode. `onAnswer`: called after each answer, with its number. */
 export async function runOnce(
-  { sandbox, service }: Scene,
+  { sandbox, service, connections }: Scene,
   warehouse: Warehouse,
   mode: SyncMode,
   onAnswer: (n: number) => 'continue' | 'abort' | 'end slice' = () => 'continue',
@@ -56,37 +64,34 @@ export async function runOnce(
 ) {
   const abort = new AbortController()
   const budget = createRequestBudget(createMemoryStore(unlimitedPolicy))
-  const client = createClient({ baseUrl: new URL(sandbox.baseUrl), key: sandbox.key, budget, signal: abort.signal })
+  const baseUrl = new URL(sandbox.baseUrl)
+  const client = createClient({ baseUrl, key: sandbox.key, budget, signal: abort.signal, connections })
   let [answers, isSliceOver] = [0, false]
-  try {
-    const result = await runSync({
-      projectId: sandbox.projectId,
-      mode,
-      streams: new Set(streamsOf(service)),
-      mirrored: new Set(streamsOf(service)),
-      startDate,
-      timeZone: 'UTC',
-      lookBackSeconds: 600,
-      get: async (...request) => {
-        const response = await client.get(...request)
-        answers += 1
-        const how = onAnswer(answers)
-        if (how === 'abort') abort.abort()
-        if (how === 'end slice') isSliceOver = true
-        return response
-      },
-      mirror: openMirror(warehouse, sandbox.projectId),
-      requestCount: client.requestCount,
-      now: Date.now,
-      signal: abort.signal,
-      isSliceOver: () => isSliceOver,
-      onProgress: () => {},
-      log,
-    })
-    return { ...result, answers }
-  } finally {
-    await client.close()
-  }
+  const result = await runSync({
+    projectId: sandbox.projectId,
+    mode,
+    streams: new Set(streamsOf(service)),
+    mirrored: new Set(streamsOf(service)),
+    startDate,
+    timeZone: 'UTC',
+    lookBackSeconds: 600,
+    get: async (...request) => {
+      const response = await client.get(...request)
+      answers += 1
+      const how = onAnswer(answers)
+      if (how === 'abort') abort.abort()
+      if (how === 'end slice') isSliceOver = true
+      return response
+    },
+    mirror: openMirror(warehouse, sandbox.projectId),
+    requestCount: client.requestCount,
+    now: Date.now,
+    signal: abort.signal,
+    isSliceOver: () => isSliceOver,
+    onProgress: () => {},
+    log,
+  })
+  return { ...result, answers }
 }
 
 function streamsOf({ list }: Service): readonly StreamName[] {
@@ -157,20 +162,26 @@ async function checkWarehouse(scene: Scene, warehouse: Warehouse, checked: Set<s
 
 type EndedRun = { readonly label: string; readonly warehouse: Warehouse }
 
-/** After each answer of a run of the mode over a copy of `start`: what Ctrl-C leaves, and what kill -9 leaves. */
+/**
+ * After each answer of a run of the mode over a copy of `start`: what kill -9 leaves, and what Ctrl-C leaves, in the sample
+ * for some services only. At the end, what the whole run leaves.
+ */
 async function* endedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGenerator<EndedRun> {
-  for (let n = 1; n <= maxAnswers; n += 1) {
-    const stopped = await openCopy(scene, start)
-    const killed: string[] = []
-    const { outcome } = await runOnce(scene, stopped.warehouse, mode, (answer) => {
-      if (answer !== n) return 'continue'
-      killed.push(copyDatabase(scene, stopped.path))
-      return 'abort'
-    })
-    for (const path of killed) yield { label: `kill -9 at answer ${n}`, warehouse: await open(path) }
-    yield { label: `Ctrl-C at answer ${n}`, warehouse: stopped.warehouse }
-    if (outcome !== 'interrupted') return
+  const whole = await openCopy(scene, start)
+  const killed: string[] = []
+  await runOnce(scene, whole.warehouse, mode, (answer) => {
+    if (answer <= maxAnswers) killed.push(copyDatabase(scene, whole.path))
+    return 'continue'
+  })
+  const stops = new Set(sampled([...killed.keys()], () => scene.service.isStoppedInSample === true))
+  for (const [n, path] of killed.entries()) {
+    yield { label: `kill -9 at answer ${n + 1}`, warehouse: await open(path) }
+    if (!stops.has(n)) continue
+    const { warehouse } = await openCopy(scene, start)
+    await runOnce(scene, warehouse, mode, (answer) => (answer === n + 1 ? 'abort' : 'continue'))
+    yield { label: `Ctrl-C at answer ${n + 1}`, warehouse }
   }
+  yield { label: 'not ended', warehouse: whole.warehouse }
 }
 
 /** What runs leave that all end with their time slice, after so many answers, until one reaches its end. */
@@ -271,9 +282,11 @@ export async function withService(service: Service, work: (scene: Scene) => Prom
     switches: { 'rate.kind': 'off', content: 'plain', 'pages.size': pageSize, ...switches },
   })
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-runs-'))
+  const connections = openConnections(10_000)
   try {
-    await work({ sandbox, service, folder })
+    await work({ sandbox, service, folder, connections })
   } finally {
+    await connections.close()
     rmSync(folder, { recursive: true })
     await sandbox.stop()
   }
