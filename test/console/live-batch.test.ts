@@ -11,7 +11,7 @@ import { fillTargets, targets } from './routes/import-file.ts'
 
 async function fill(warehouse: Warehouse) {
   await fillTargets(warehouse)
-  for (const batchId of ['open', 'old']) {
+  for (const batchId of ['open', 'old', 'listed']) {
     const requests = targets.slice(0, 3).map((target) => ({
       ...({ operation: 'message', target, payload: { content: `About ${batchId}`, sender_name: 'Ann' } } as const),
       ...{ ref: null, expect: null, expiresAt: null },
@@ -64,6 +64,22 @@ test('an open page says that nothing leaves, that it is sent, and that it has en
   await page.locator('main .state', { hasText: 'done' }).first().waitFor()
   await page.getByText('3 of 3 settled').waitFor()
   expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
+  expect(page.violations).toEqual([])
+})
+
+test('an open list says how each batch is, and what can be decided about all sending', async () => {
+  const page = await openPage(browser, console, 'ann')
+  await page.go('/console/p/main/writebacks')
+  const row = page.locator('tr', { hasText: 'listed' })
+  await row.getByText('waits for approval').waitFor()
+  await approve('listed', 0)
+  await row.getByText('being sent').waitFor()
+  await page.getByRole('link', { name: 'queued (3)' }).waitFor()
+  await outbox().decideSending('stop_all', { by: 'bea' })
+  await page.getByText('All sending was stopped').waitFor()
+  await page.getByRole('link', { name: 'Go on sending…' }).waitFor()
+  await outbox().decideSending('resume_all', { by: 'bea' })
+  await page.getByText('All sending was stopped').waitFor({ state: 'detached' })
   expect(page.violations).toEqual([])
 })
 

@@ -18,7 +18,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { sendingSentences } from '../batch-state.ts'
-import { addressOf, type Choice, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
+import { addressOf, type Choice, choices, linkTo, livePart, older, section, sentences, table } from '../blocks.ts'
 import { draftRole, offeredForSending } from '../core/permissions.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import type { ReviewedRow } from '../reviews.ts'
@@ -39,10 +39,12 @@ export async function showWritebacks(request: ScreenRequest): Promise<Page> {
   const status = statusNamed(query('status'))
   const address = addressOf(frame, 'writebacks')
   const all = { label: 'Batches', to: address, isChosen: status === null }
-  const tabs = choices('Status', [all, ...statusChoices(await outbox.countByStatus({}), status, address)])
+  const choice = choices('Status', [all, ...statusChoices(await outbox.countByStatus({}), status, address)])
+  const tabs = livePart('tabs', choice)
   if (status !== null)
     return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${await rowsWith(status, request)}` }
-  return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${await batches(request)}` }
+  const content = html`${tabs}${await batches(request)}`
+  return { title: 'Write-backs', section: 'Write-backs', content, isLive: true }
 }
 
 export function statusNamed(text: string | null): WritebackStatus | null {
@@ -93,7 +95,8 @@ async function batches({ outbox, warehouse, project, frame, query }: ScreenReque
   const offered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn })
   const buttons = decisionButtons(offered, { project: frame.project, about: {} })
   const aside = html`<div class="actions">${buttons}${mayImport ? importLink : nothing}</div>`
-  return html`${sentences(sendingSentences(facts, frame), frame)}${section('Batches', html`${list}${more}`, aside)}`
+  const said = livePart('said', sentences(sendingSentences(facts, frame), frame))
+  return html`${said}${livePart('batches', section('Batches', html`${list}${more}`, aside))}`
 }
 
 export const rowsPerPage = 50
