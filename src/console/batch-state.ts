@@ -174,7 +174,9 @@ export function batchProgress(
   const clock = new Date(now + estimate.takesMs).toLocaleTimeString('sv-SE', {
     ...{ timeZone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' },
   })
-  const forecast = estimate.worker && stop === null ? `, in about ${spanText(estimate.takesMs)}, at ${clock}` : ''
+  const without = (others.uncertain ?? 0) > 0 ? ', without what waits for a decision' : ''
+  const forecast =
+    estimate.worker && stop === null ? `, in about ${spanText(estimate.takesMs)}, at ${clock}${without}` : ''
   const toGo = left === 0 || batch.state !== 'sending' ? '' : ` · ${formatCount(left)} to go${forecast}`
   return { settled, text: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
 }

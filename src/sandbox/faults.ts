@@ -100,7 +100,7 @@ function matchesRequest({ path = '', operation, method }: ScriptedFault, asked: 
 
 /** Throws a RangeError for a kind that does not exist. */
 export function parseFaultKinds(list: string): readonly FaultKind[] {
-  const chosen = parseNames(list, allKinds, (name) => `there is no fault ${name}`)
+  const chosen = parseNames(list, allKinds, (name) => `there is no fault ${name}; there are ${allKinds.join(', ')}`)
   return chosen.length === 0 ? defaultKinds : chosen
 }
 

@@ -159,13 +159,13 @@ describe('the overview says', () => {
 })
 
 test('a batch says when it will be done, but not while all sending is stopped', () => {
-  const batch = { state: 'sending', rows: 9, counts: { queued: 4, succeeded: 5 } }
+  const batch = { state: 'sending', rows: 9, counts: { queued: 4, succeeded: 3, uncertain: 2 } }
   const estimate = { worker: true, takesMs: 120_000 }
   const said = (stop: object | null) => {
     const read = { report: { batch, estimate }, sending: { stop } } as Parameters<typeof batchProgress>[0]
     return batchProgress(read, { timeZone: 'UTC', now }).text
   }
-  expect(said(null)).toBe('5 of 9 settled · 4 to go, in about 2 min, at 12:02')
+  expect(said(null)).toBe('5 of 9 settled · 4 to go, in about 2 min, at 12:02, without what waits for a decision')
   expect(said({ since: ago(1), by: 'ann' })).toBe('5 of 9 settled · 4 to go')
 })
 

@@ -135,7 +135,9 @@ test('an unknown switch or value is refused and changes nothing', () => {
     /rate.kind cannot be often; it can be sliding \| fixed/,
   )
   expect(() => sandbox.setSwitches({ speed: 3 } as never)).toThrow('there is no switch speed')
-  expect(() => sandbox.setSwitches({ 'fault.kinds': 'flood' })).toThrow('there is no fault flood')
+  expect(() => sandbox.setSwitches({ 'fault.kinds': 'flood' })).toThrow(
+    /^there is no fault flood; there are .*reset-before/,
+  )
   expect(() => sandbox.setSwitches({ 'rate.limit': Number.NaN })).toThrow('rate.limit')
   expect(sandbox.switches()).toEqual(before)
 })

@@ -91,7 +91,7 @@ async function pageOfReview(
 function describeBatch({ report: { batch, revertedBy } }: BatchData, frame: ProjectFrame): Html {
   const link = (id: string) => linkTo(frame, 'batches', id, foreignText(id))
   const parts = [
-    html`${pluralize(batch.rows, 'row')}${batch.source === null || batch.reverts !== null ? nothing : html` from ${foreignText(batch.source)}`}, queued ${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
+    html`${pluralize(batch.rows, 'write-back')}${batch.source === null || batch.reverts !== null ? nothing : html` from ${foreignText(batch.source)}`}, queued ${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
     batch.approvedAt === null ? nothing : html` · approved ${ago(batch.approvedAt, frame)}${by(batch.approvedBy)}`,
     batch.finishedAt === null ? nothing : html` · finished ${ago(batch.finishedAt, frame)}`,
     batch.reverts === null ? nothing : html` · takes back ${link(batch.reverts)}`,

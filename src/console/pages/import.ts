@@ -119,7 +119,7 @@ function rejection(rejected: RejectedImport, { mistakesAddress }: ImportView, fr
   const said =
     rows === 0
       ? 'the first row does not name the columns of an import'
-      : `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${mistaken === 1 ? 'has a mistake' : 'have mistakes'}`
+      : `${formatCount(mistaken)} of ${pluralize(rows, 'filled row')} ${mistaken === 1 ? 'has a mistake' : 'have mistakes'}`
   const download =
     mistakesAddress === null
       ? nothing
@@ -137,7 +137,7 @@ export function importedPage(
 ): Page {
   const before = `${pluralize(known, 'write-back')} of the file ${known === 1 ? 'was' : 'were'} queued before, by the same ref.`
   const to = batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch)
-  const content = html`<p><b>${formatCount(queued)} queued as drafts.</b>${known === 0 ? nothing : ` ${before}`}</p>
+  const content = html`<p><b>${pluralize(queued, 'write-back')} queued as drafts.</b>${known === 0 ? nothing : ` ${before}`}</p>
 ${emptyNote(emptyRows)}${differing === 0 ? nothing : html`<p class="problem">What differs from what was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`}
 ${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notices, 'Rows to look at, the most frequent first'))}
 <p><a class="button" href="${to}">Show it</a></p>`

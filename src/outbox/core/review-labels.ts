@@ -92,7 +92,7 @@ export function describeOrder(
   const dependsOnOrder = action !== 'reply' && action !== 'add_note'
   const parts = [
     ...(after !== null && dependsOnOrder ? [`after row ${after}`] : []),
-    ...(blockedBy === null ? [] : [`waits for ${blockedBy}, which is uncertain`]),
+    ...(blockedBy === null ? [] : [`waits for ${shortId(blockedBy)}, which is uncertain`]),
     ...describeTerms(review),
   ]
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`

@@ -109,11 +109,11 @@ describe('a sheet of replies', () => {
     const same = await importRows('same.csv', rows('Hallo.', `${targets[34]},,`))
     expect([same.status, same.text]).toEqual([
       200,
-      expect.stringMatching(/0 queued as drafts.*1 write-back of the file was/),
+      expect.stringMatching(/0 write-backs queued as drafts.*1 write-back of the file was/),
     ])
     const other = await importRows('other.csv', rows('Guten Tag.', `${targets[34]},Hallo.,`))
     expect(other.text).toMatch(
-      /1 queued as drafts[\s\S]*was queued before for another write-back[\s\S]*batches\/other-/,
+      /1 write-back queued as drafts[\s\S]*was queued before for another write-back[\s\S]*batches\/other-/,
     )
     expect(other.text).toMatch(/What differs from what was queued is not sent/)
   })
@@ -141,7 +141,7 @@ describe('a sheet of replies', () => {
     const { status, text } = await importFile(console, 'eva.csv', 'E-Mail,Antwort\neva@example.org,Hallo\n', {
       senderName: 'Ann',
     })
-    expect([status, text]).toEqual([200, expect.stringMatching(/1 queued as drafts\.<\/b><\/p>/)])
+    expect([status, text]).toEqual([200, expect.stringMatching(/1 write-back queued as drafts\.<\/b><\/p>/)])
     expect(text).toMatch(new RegExp(`found by the visitor[\\s\\S]*eva@example\\.org → ${id} eva@example\\.org, open`))
     const [, address = ''] = /href="([^"]*batches\/eva-[^"]*)"/.exec(text) ?? []
     const batch = await console.ask(address, { headers: { cookie: await console.signIn('ann') } })
@@ -181,7 +181,7 @@ describe('a file', () => {
       `${csv(targets.slice(0, 2), 'Fine words.')}\nmessage,nobody,Words,Ann\n`,
     )
     expect(wrong.status).toBe(422)
-    expect(wrong.text).toMatch(/1 of 3 rows has a mistake[\s\S]*conversation_id: is not a UUID/)
+    expect(wrong.text).toMatch(/1 of 3 filled rows has a mistake[\s\S]*conversation_id: is not a UUID/)
     const address = /href="([^"]*\/import\/mistakes\/[^"]*)"/.exec(wrong.text)?.[1] ?? ''
     const get = async (person: string) => console.ask(address, { headers: { cookie: await console.signIn(person) } })
     const { headers, text } = await get('olga')
@@ -193,7 +193,7 @@ describe('a file', () => {
   test('names a mistake of many rows once', async () => {
     const rows = Array.from({ length: 20 }, () => 'message,nobody,Words,Ann').join('\n')
     const { text } = await importFile(console, 'many.csv', `operation,conversation_id,content,sender_name\n${rows}\n`)
-    expect(text).toContain('20 of 20 rows have mistakes')
+    expect(text).toContain('20 of 20 filled rows have mistakes')
     expect(text.match(/is not a UUID/g)).toHaveLength(1)
     expect(text).toContain('2–21')
   })
