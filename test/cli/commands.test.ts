@@ -194,8 +194,8 @@ test.concurrent('a missing scope is named, its streams are skipped, the others a
 
 test('two syncs at the same time: the second one names the holder of the project, and ends with 1', async () => {
   const [cwd, env] = [folderIn(parent), environmentOf()]
-  // Longer than the second one takes to start on a busy machine, as the first one makes many requests.
-  const release = slowDown(2000)
+  // Longer than the second one takes on a busy machine, as the first one makes many requests.
+  const release = slowDown(500)
   const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], {
     cwd,
     env: cleanEnvironment(env),
@@ -203,7 +203,7 @@ test('two syncs at the same time: the second one names the holder of the project
   })
   const ended = new Promise((resolve) => first.on('close', resolve))
   await waitForRequests(service, 1)
-  const second = await runDeskmirror(['sync', '--quiet'], { cwd, env })
+  const second = await runInProcess(['sync', '--quiet'], { cwd, env })
   release()
   expect(second.exit).toBe(1)
   expect(second.err).toContain(String(first.pid))
@@ -228,7 +228,7 @@ test('SIGINT stops after the current page and ends with 1; the next sync continu
   release()
   expect(err).toContain('stopping after the current page')
   expect(JSON.parse(out).projects[0].outcome).toBe('interrupted')
-  expect(await runDeskmirror(['sync', '--quiet'], { cwd, env })).toMatchObject({ exit: 0 })
+  expect(await runInProcess(['sync', '--quiet'], { cwd, env })).toMatchObject({ exit: 0 })
 })
 
 /** Delays every response, and clears the log. */

@@ -126,7 +126,7 @@ describe('init without a terminal', () => {
   test('adds to deskmirror.yaml if there is one', async () => {
     const cwd = createTempFolder()
     writeFileSync(join(cwd, 'deskmirror.yaml'), '# ours\nprojects:\n  school: { project_id: x }\n')
-    const { exit, out } = await runDeskmirror([...args(), '--api-key-file', keyFile, '--name', 'shop'], { cwd })
+    const { exit, out } = await runInProcess([...args(), '--api-key-file', keyFile, '--name', 'shop'], { cwd })
     expect([exit, out]).toEqual([0, expect.stringContaining('Written to deskmirror.yaml')])
     expect(readFileSync(join(cwd, 'deskmirror.yaml'), 'utf8')).toMatch(/^# ours\n[\s\S]*shop:/)
   })
@@ -159,7 +159,7 @@ describe('init without a terminal', () => {
       err: expect.stringContaining('add --api-key-file'),
     })
     writeFileSync(join(cwd, 'wrong'), 'svc_live_wrong\n')
-    const denied = await runDeskmirror([...args(), '--api-key-file', 'wrong'], { cwd })
+    const denied = await runInProcess([...args(), '--api-key-file', 'wrong'], { cwd })
     expect([denied.exit, denied.out]).toEqual([2, expect.stringContaining('Nothing was written')])
   })
 })

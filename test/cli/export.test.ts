@@ -11,6 +11,7 @@ import type { ExportReport } from '../../src/export/core/selection.ts'
 import type { ExportRequest } from '../../src/export/export-objects.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { runCommand } from './run-command.ts'
+import { runInProcess } from './run-in-process.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 const report: ExportReport = {
@@ -136,9 +137,9 @@ describe('the real command', () => {
       100_002,
       'id\r\n00000001\r\n',
     ])
-    const file = await runDeskmirror(['export', 'conversations', '--output', 'c.parquet', '--json'], { cwd, env })
+    const file = await runInProcess(['export', 'conversations', '--output', 'c.parquet', '--json'], { cwd, env })
     expect(JSON.parse(file.out)).toMatchObject({ format: 'parquet', objects: [{ rows: 100_000, file: 'c.parquet' }] })
-    const unknown = await runDeskmirror(['export', 'conversation'], { cwd, env })
+    const unknown = await runInProcess(['export', 'conversation'], { cwd, env })
     expect([unknown.exit, unknown.out]).toEqual([2, ''])
     expect(unknown.err).toMatch(/perhaps conversations/)
   })
@@ -152,10 +153,10 @@ describe('the real command', () => {
     owner.pragma('journal_mode = delete')
     owner.close()
     const before = readFileSync(path)
-    const table = await runDeskmirror(['export', 'a.b', '--where', 'e.f=1'], { cwd, env })
+    const table = await runInProcess(['export', 'a.b', '--where', 'e.f=1'], { cwd, env })
     expect([table.err, table.out]).toEqual(['', 'c.d,e.f\r\nx,1\r\n'])
-    expect((await runDeskmirror(['export', 'v.w'], { cwd, env })).out).toBe('g.h\r\n1\r\n')
-    await runDeskmirror(['report', '--json'], { cwd, env })
+    expect((await runInProcess(['export', 'v.w'], { cwd, env })).out).toBe('g.h\r\n1\r\n')
+    await runInProcess(['report', '--json'], { cwd, env })
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { startWorkerProcess } from '../worker/worker-process.ts'
-import { runDeskmirror } from './run-process.ts'
+import { runInProcess } from './run-in-process.ts'
 
 /** The files that other users can access. A folder that they may not enter protects its contents. */
 function exposedFiles(folder: string): string[] {
@@ -30,7 +30,7 @@ async function startService() {
 test('sync and the worker create private files', async () => {
   const { sandbox, env } = await startService()
   const folder = createTempFolder()
-  expect(await runDeskmirror(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
+  expect(await runInProcess(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
   const worker = startWorkerProcess({ databaseUrl: `sqlite:${folder}/worker.db`, queueUrl: 'embedded' }, sandbox)
   await worker.waitFor(({ event }) => event === 'sync.ended')
   expect(readdirSync(folder)).toEqual(
@@ -45,9 +45,9 @@ test('the mode of existing files is kept; check reports it, and how to change it
   const path = join(folder, 'deskmirror.db')
   writeFileSync(path, '')
   chmodSync(path, 0o644)
-  expect(await runDeskmirror(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
+  expect(await runInProcess(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
   expect(exposedFiles(folder)).toEqual(['deskmirror.db 644'])
-  const { exit, out } = await runDeskmirror(['check'], { cwd: folder, env })
+  const { exit, out } = await runInProcess(['check'], { cwd: folder, env })
   expect(exit).toBe(0)
   expect(out).toMatch(/! files +other users of this machine may read deskmirror\.db \(mode 644\)/)
   expect(out).toContain('→ unless this is intended: chmod go= deskmirror.db')
