@@ -13,7 +13,18 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
   const { int, chance, pick } = scheduler
   const plan = createPlan(scheduler)
   // One at a time, because one can hide another.
-  const unusual = pick(['none', 'order', 'order', 'bounds', 'hasMore', 'undated', 'handled', 'misdated'])
+  const unusual = pick([
+    'none',
+    'order',
+    'order',
+    'bounds',
+    'hasMore',
+    'undated',
+    'handled',
+    'misdated',
+    'late',
+    'late',
+  ])
   const choose = <const T>(what: typeof unusual, others: readonly [T, ...T[]], usual: readonly [T, ...T[]]): T =>
     pick(unusual === what ? others : usual)
   const bound = (...usual: ['inclusive', 'exclusive'] | ['exclusive', 'inclusive']) =>
@@ -48,6 +59,9 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'misdated.of': 'messages',
     'misdated.seconds': -7200,
     'misdated.last': 'real',
+    'late.share': choose('late', [0.5], [0]),
+    'late.seconds': int(5, 40),
+    'late.of': 'visitors,conversations,calls',
     'query.unknown': pick(['ignored', 'rejected']),
   }
   const rows = { conversations: int(1, 9), visitors: int(1, 12), calls: int(0, 12) }

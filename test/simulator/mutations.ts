@@ -1,7 +1,9 @@
-/** Ten lines that keep a promise, each with what it could be instead by mistake. The simulator must find every one. */
+/** Lines that keep a promise, each with what it could be instead by mistake. The simulator must find every one. */
 
 export type Mutation = {
   readonly promise: string
+  /** Needs lists of several pages: shorter ones are read whole each time. */
+  readonly needsLists?: true
   readonly file: string
   /** Occurs exactly once. */
   readonly line: string
@@ -29,12 +31,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     promise: 'rows and cursor are committed together',
+    needsLists: true,
     file: 'src/mirror/sql/commit-page.ts',
     line: `  return inTransaction(context, async (trx) => {\n    const results`,
     instead: `  for (const page of pages) await writeCursors(context, page.cursors ?? {})\n  return inTransaction(context, async (trx) => {\n    const results`,
   },
   {
     promise: 'an incremental run looks back for rows that appeared late',
+    needsLists: true,
     file: 'src/mirror/sync/lists.ts',
     line: `stored === null ? known : withLookBack(run, stream.name, known)`,
     instead: `known`,

@@ -13,7 +13,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 const [count = '500', word = ''] = process.argv.slice(2)
 const root = join(import.meta.dirname, '../..')
 
-function prove({ promise, file, line, instead }: Mutation): boolean {
+function prove({ promise, needsLists, file, line, instead }: Mutation): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-mutation-'))
   try {
     for (const name of ['src', 'schema', 'test', 'package.json'])
@@ -25,7 +25,8 @@ function prove({ promise, file, line, instead }: Mutation): boolean {
       join(folder, file),
       text.replace(line, () => instead),
     )
-    const run = spawnSync(process.execPath, ['test/simulator/replay.ts', '--all', '0', count], {
+    const kind = needsLists === true ? ['--lists'] : []
+    const run = spawnSync(process.execPath, ['test/simulator/replay.ts', ...kind, '--all', '0', count], {
       cwd: folder,
       encoding: 'utf8',
       maxBuffer: 1 << 28,
