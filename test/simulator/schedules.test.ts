@@ -2,7 +2,8 @@
 import { test } from 'vitest'
 import { runSchedules } from './simulator-runs.ts'
 
-test('100 schedules keep every promise', ({ signal }) => runSchedules(0, 100, signal))
+// Of the first hundred, those in which a broken line is found that any of them finds: see `mutations.ts`.
+test('50 schedules keep every promise', ({ signal }) => runSchedules(10, 50, signal))
 
 test('15 schedules with lists of every kind keep every promise, whichever request their reading ends at', ({
   signal,
