@@ -1,5 +1,6 @@
 /** Postgres becomes unavailable during a command: the command waits, loses nothing and sends nothing twice. */
 
+import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { streamNames } from '../../schema/stream-specs.ts'
@@ -14,8 +15,10 @@ import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
 
 let server: PrivatePostgres
+let copies = 0
 beforeAll(async () => {
   server = await startPrivatePostgres()
+  await (await openWarehouse(server.url)).close()
 })
 afterAll(() => server.stop())
 
@@ -23,7 +26,7 @@ const size = { conversations: 30, visitors: 20, calls: 5, days: 2 }
 const log = pino({ level: 'silent' })
 const signal = new AbortController().signal
 
-/** A sandbox, and an empty schema for its mirror. */
+/** A sandbox, and a warehouse without rows for its mirror: a copy, as migrating takes far longer. */
 async function setUp(): Promise<{
   readonly sandbox: Sandbox
   readonly url: string
@@ -31,12 +34,14 @@ async function setUp(): Promise<{
 }> {
   const sandbox = await startSandbox({ size, switches: { 'rate.kind': 'off' } })
   onTestFinished(() => sandbox.stop())
-  const schema = `own_${sandbox.projectId.slice(0, 8)}_${Math.floor(performance.now())}`
-  const administrator = await openWarehouse(server.url)
-  await administrator.query(`create schema ${schema}`)
-  await administrator.close()
   const url = new URL(server.url)
-  url.searchParams.set('schema', schema)
+  url.pathname = '/template1'
+  const administrator = new pg.Client({ connectionString: url.href })
+  await administrator.connect()
+  copies += 1
+  await administrator.query(`create database copy_${copies} template postgres`)
+  await administrator.end()
+  url.pathname = `/copy_${copies}`
   const warehouse = async () => {
     const opened = await openWarehouse(url.href)
     onTestFinished(() => opened.close())
@@ -73,7 +78,7 @@ describe('a Postgres that crashes and restarts', () => {
     expect(report.outcome).toBe('complete')
     expect(messages).toEqual([
       expect.stringMatching(
-        /^cannot use the warehouse postgres:\/\/127\.0\.0\.1:\d+\/postgres: .*; trying again for 5 minutes$/,
+        /^cannot use the warehouse postgres:\/\/127\.0\.0\.1:\d+\/copy_1: .*; trying again for 5 minutes$/,
       ),
       'the warehouse answers again',
     ])
