@@ -83,20 +83,19 @@ test.each(Object.entries(nodes))(
   },
 )
 
-test('its console answers', async () => {
-  const cwd = mkdtempSync(join(folder, 'console-'))
-  await run(process.execPath, [launcher, 'migrate'], { cwd, env })
-  const args = [launcher, 'console', 'deskmirror.db', '--no-open']
-  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] })
+test('the demo runs on the oldest Node.js, and the console shows what it kept', async () => {
+  const { stdout } = await run(nodes['22.19.0'], [launcher, 'demo', '--keep', 'demo.db', '--quiet', '--json'], {
+    cwd: folder,
+    env,
+  })
+  const { passes, tables } = JSON.parse(stdout)
+  expect(passes.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['complete', 'complete'])
+  expect(tables.find(({ table }: { table: string }) => table === 'messages').rows).toBeGreaterThan(100)
+
+  const args = [launcher, 'console', 'demo.db', '--no-open']
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [printed] = await once(child.stdout.setEncoding('utf8'), 'data')
   const page = await fetch(/http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]+/.exec(printed)?.[0] ?? '')
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('</script>')])
-})
-
-test('the demo runs on the oldest Node.js', async () => {
-  const { stdout } = await run(nodes['22.19.0'], [launcher, 'demo', '--quiet', '--json'], { cwd: folder, env })
-  const { passes, tables } = JSON.parse(stdout)
-  expect(passes.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['complete', 'complete'])
-  expect(tables.find(({ table }: { table: string }) => table === 'messages').rows).toBeGreaterThan(100)
 })

@@ -11,7 +11,7 @@ const scenarios: readonly (readonly [ClockScenario['clock'], ClockScenario['chan
 
 for (const [clock, change] of scenarios) {
   test(`a clock ${clock}, replies shown with the change: ${change}`, async () => {
-    const o = await runClockScenario({ clock, change, writebacks: 40 })
+    const o = await runClockScenario({ clock, change, writebacks: 24 })
     const counts = await checkOutcomes(o)
     // A reply that shows unchanged is found and needs no person.
     if (replyChanges[change][1]) expect(counts).not.toHaveProperty('message uncertain')

@@ -20,7 +20,7 @@ for (const { kind, make } of workerStores) {
     const stores = useWorkerStores(make)
     let sandbox: Sandbox
     beforeEach(async ({ onTestFinished: finished }) => {
-      const size = { conversations: 12, visitors: 2, calls: 0 }
+      const size = { conversations: 6, visitors: 2, calls: 0 }
       sandbox = await startSandbox({ size, switches: { 'rate.kind': 'off' } })
       finished(sandbox.stop)
     })
