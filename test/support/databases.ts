@@ -7,7 +7,7 @@ import pg from 'pg'
 import { inject } from 'vitest'
 import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
 import { sqliteTemplateForSandbox } from './sandbox-template.ts'
-import { postgresTemplate, sqliteTemplate, templateSchema, templateToken } from './warehouse-templates.ts'
+import { type Filling, postgresTemplate, sqliteTemplate, templateSchema, templateToken } from './warehouse-templates.ts'
 
 /** A database for one test. */
 export type DatabaseInstance = {
@@ -20,8 +20,8 @@ export type DatabaseInstance = {
 
 export type TestDatabase = {
   readonly name: DatabaseInstance['kind']
-  /** A warehouse without rows. Where copying it is not faster, it is the first `open` that creates it. */
-  readonly make: () => Promise<DatabaseInstance>
+  /** A warehouse without rows, or with those of `filling`. */
+  readonly make: (filling?: Filling) => Promise<DatabaseInstance>
   /** As `make`, for rows of the sandbox: it may have the columns that their fields become. */
   readonly makeForSandbox: () => Promise<DatabaseInstance>
   /** Without tables: for tests of what creates a warehouse. */
@@ -31,20 +31,20 @@ export type TestDatabase = {
 export const databases: readonly [TestDatabase, TestDatabase] = [
   {
     name: 'sqlite',
-    make: async () => makeSqlite(await sqliteTemplate()),
+    make: async (filling) => makeSqlite(await sqliteTemplate(filling)),
     makeForSandbox: async () => makeSqlite(await sqliteTemplateForSandbox()),
     makeEmpty: async () => makeSqlite(null),
   },
   {
     name: 'postgres',
     make: makeMigratedPostgres,
-    makeForSandbox: makeMigratedPostgres,
+    makeForSandbox: () => makeMigratedPostgres(),
     makeEmpty: () => makePostgres(null),
   },
 ]
 
-async function makeMigratedPostgres(): Promise<DatabaseInstance> {
-  return makePostgres(await postgresTemplate())
+async function makeMigratedPostgres(filling?: Filling): Promise<DatabaseInstance> {
+  return makePostgres(await postgresTemplate(filling))
 }
 
 function createInstance(

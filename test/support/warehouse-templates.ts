@@ -1,21 +1,35 @@
-/** Warehouses without rows, made once and copied for each test: migrating takes far longer than copying. */
+/** Warehouses that are made once and copied for each test: migrating and filling one takes far longer than copying. */
 import { createHash } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { copyFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { openWarehouse } from '../../src/app/open.ts'
+import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
 import { makeOnce } from './make-once.ts'
 
+/** The rows of a template, under a name of their own. None: a warehouse without rows. */
+export type Filling = { readonly name: string; readonly fill: (warehouse: Warehouse) => Promise<unknown> }
+
 /** The path of a SQLite warehouse, to be copied. */
-export function sqliteTemplate(): Promise<string> {
-  return makeOnce(`${sourceVersion()}.db`, async (path) => {
+export async function sqliteTemplate(filling?: Filling): Promise<string> {
+  const empty = await makeOnce(`${sourceVersion()}.db`, async (path) => {
     await (await openWarehouse(`sqlite:${path}`)).close()
     const database = new Sqlite(path)
     database.exec(`update sync_sends set token = '${templateToken}'`)
     database.close()
   })
+  if (filling === undefined) return empty
+  return makeOnce(`${sourceVersion()}-${filling.name}.db`, async (path) => {
+    copyFileSync(empty, path)
+    await openAndFill(`sqlite:${path}`, filling)
+  })
+}
+
+async function openAndFill(url: string, filling?: Filling): Promise<void> {
+  const warehouse = await openWarehouse(url)
+  await filling?.fill(warehouse)
+  await warehouse.close()
 }
 
 /** Of its sends. Each copy has another. */
@@ -24,17 +38,19 @@ export const templateToken = '00000000-0000-4000-8000-000000000000'
 /** The schema of the warehouse in copies of `postgresTemplate`. */
 export const templateSchema = 'warehouse'
 
-let ownTemplate: Promise<string> | undefined
+const ownTemplates = new Map<string, Promise<string>>()
 
 /** Options of `create database` for a copy of a warehouse, which the global setup drops. */
-export function postgresTemplate(): Promise<string> {
-  ownTemplate ??= findOrMakePostgresTemplate()
-  return ownTemplate
+export function postgresTemplate(filling?: Filling): Promise<string> {
+  const name = `${inject('templatePrefix')}${sourceVersion()}${filling === undefined ? '' : `_${filling.name}`}`
+  const template = ownTemplates.get(name) ?? findOrMakePostgresTemplate(name, filling)
+  ownTemplates.set(name, template)
+  return template
 }
 
-async function findOrMakePostgresTemplate(): Promise<string> {
+async function findOrMakePostgresTemplate(name: string, filling?: Filling): Promise<string> {
   const server = inject('postgresUrl')
-  const name = `${inject('templatePrefix')}${sourceVersion()}`
+  const empty = filling === undefined ? '' : await postgresTemplate()
   let options = `template ${name}`
   await withAdmin(server, async (run) => {
     // Copying files takes half the time of logging their pages. Earlier versions know nothing else.
@@ -43,12 +59,12 @@ async function findOrMakePostgresTemplate(): Promise<string> {
     // Other test files wait until the first one has made it.
     await run(`select pg_advisory_lock(hashtext('${name}'))`)
     if ((await run(`select 1 from pg_database where datname = '${name}'`)).rowCount === 1) return
-    await run(`create database ${name}_unfinished`)
+    await run(`create database ${name}_unfinished ${empty}`)
     const url = new URL(server)
     url.pathname = `/${name}_unfinished`
-    await withAdmin(url.href, (runThere) => runThere(`create schema ${templateSchema}`))
+    await withAdmin(url.href, (runThere) => runThere(`create schema if not exists ${templateSchema}`))
     url.searchParams.set('schema', templateSchema)
-    await (await openWarehouse(url.href)).close()
+    await openAndFill(url.href, filling)
     await run(`alter database ${name}_unfinished rename to ${name}`)
   })
   return options
@@ -74,7 +90,7 @@ export function sourceVersion(): string {
 
 function hashSources(): string {
   const hash = createHash('sha1')
-  for (const folder of ['schema', 'src', 'test/simulator']) {
+  for (const folder of ['schema', 'src', 'test/simulator', 'test/analytics']) {
     const path = join(import.meta.dirname, '../..', folder)
     for (const file of readdirSync(path, { recursive: true, encoding: 'utf8' }))
       hash.update(`${file} ${statSync(join(path, file)).mtimeMs}\n`)

@@ -61,12 +61,12 @@ const conversations: readonly {
   { id: 'in spring', handledAt: '2025-03-30T02:00:00Z', messages: [['visitor', '2025-03-29T23:10:00Z']] },
 ]
 
-export async function openViewsWarehouse(db: TestDatabase, personalData = true) {
-  const opened = await openTestWarehouse(db)
-  await mirrorRows(opened.warehouse)
-  const analytics = { ...settings, targets, personalData }
-  await factsOf(opened.warehouse, analytics).refresh()
-  return opened
+export async function openViewsWarehouse({ make }: TestDatabase, personalData = true) {
+  const fill = async (warehouse: Warehouse) => {
+    await mirrorRows(warehouse)
+    await factsOf(warehouse, { ...settings, targets, personalData }).refresh()
+  }
+  return openTestWarehouse({ make: () => make({ name: personalData ? 'views' : 'impersonal_views', fill }) })
 }
 
 async function mirrorRows(warehouse: Warehouse): Promise<void> {
