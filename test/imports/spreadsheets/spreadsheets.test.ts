@@ -130,23 +130,23 @@ describe('sent', () => {
     const o = await createOutboxFixture({ size: { conversations: 120, visitors: 120, calls: 0 }, mirrored: false })
     await syncOnce(o.instance.url!, o.sandbox, { streams: ['conversations', 'messages', 'visitors'] })
     const { reviews, report } = await importSheet(o)
-    expect(report).toMatchObject({ outcome: 'queued', queued: 420, known: 0, ignoredColumns: ['Owner'] })
-    // A visitor writes behind the flag of row 7, and an agent corrects the visitor of row 306.
+    expect(report).toMatchObject({ outcome: 'queued', queued: 146, known: 0, ignoredColumns: ['Owner'] })
+    // A visitor writes behind the flag of row 7, and an agent corrects the visitor of row 102.
     o.sandbox.mutate.visitorWrites(o.conversation(2), 'One more thing.')
     o.sandbox.mutate.renameVisitor(o.visitor(1), 'By hand', 'by-hand@example.com')
     await o.push()
     const entries = await o.all()
     expect(countBy(reviews.map(({ outcome }) => outcome))).toEqual({
-      ...{ would_send: 237, would_change: 178, already_so: 2, not_known: 3 },
+      ...{ would_send: 57, would_change: 84, already_so: 2, not_known: 3 },
     })
-    expect(countBy(entries.map(({ status }) => status))).toEqual({ succeeded: 415, failed: 3, conflict: 2 })
+    expect(countBy(entries.map(({ status }) => status))).toEqual({ succeeded: 141, failed: 3, conflict: 2 })
     const different = entries.flatMap(({ status, error }, index) => {
       const review = reviews[index]
       return review === undefined || outcomes[review.outcome] === status ? [] : [[review.position, status, error]]
     })
     expect(different).toEqual([
       [7, 'conflict', expect.stringMatching(/^a visitor wrote at /)],
-      [306, 'conflict', 'someone changed the email since it was queued'],
+      [102, 'conflict', 'someone changed the email since it was queued'],
     ])
     const written = entries.flatMap(({ payload: { content } }) => content ?? [])
     const sent = o.sandbox.ledger().flatMap(({ body }) => (body as { readonly content?: string }).content ?? [])
@@ -167,10 +167,20 @@ const outcomes: Readonly<Record<CheckedReview['outcome'], string>> = {
   not_known: 'failed',
 }
 
+/** Rows of each kind, of which the sheet has many. */
+const sentRows = [
+  [0, 72],
+  [200, 220],
+  [280, 284],
+  [297, 330],
+  [363, 380],
+] as const
+const isSent = (_: unknown, n: number) => sentRows.some(([from, to]) => from <= n && n < to)
+
 async function importSheet(o: OutboxFixture) {
   const reviews: CheckedReview[] = []
   const project = projectConfigOf(o.sandbox)
-  const source = { source: chunks(excelCsv.save(toSheet(validRows(o)))), name: 'Replies.csv', parse }
+  const source = { source: chunks(excelCsv.save(toSheet(validRows(o).filter(isSent)))), name: 'Replies.csv', parse }
   const report = await importWritebacks(configOf(o.instance.url!, project), project, source, {
     ...{ now: Date.now(), createdBy: 'ann', expiresAt: null, draft: false, title: 'Replies', note: null },
     ...{ allowDuplicates: false, mistakesPath: null, onProgress: () => {}, notify: () => {} },
