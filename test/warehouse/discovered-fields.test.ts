@@ -158,7 +158,11 @@ for (const db of databases) {
     })
 
     test('a table gets at most 300 discovered columns; further fields stay in raw', async () => {
-      const { mirror, list, one } = await openTestWarehouse(db)
+      const { warehouse, mirror, list, one } = await openTestWarehouse(db)
+      // SQLite parses every view anew for each column.
+      if (db.name === 'sqlite')
+        for (const view of await list("select name from sqlite_master where type = 'view'"))
+          await warehouse.query(`drop view "${view}"`)
       const extra = Object.fromEntries(Array.from({ length: 310 }, (_, i) => [`field${i}`, i]))
       await mirror.commit(commit('visitors', [visitor('v1', extra), visitor('v2', extra)]))
       expect(await list('select count(*) from discovered_fields where column_name is not null')).toEqual([300])
