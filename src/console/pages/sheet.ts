@@ -42,5 +42,5 @@ const linesPerChunk = 200
 /** `asked`: the list that the page shows, all of its pages. */
 export function sheetLink(asked: Readonly<Record<string, string | null>>, frame: ProjectFrame): Html {
   if (frame.viewer?.hidesMessages === true) return nothing
-  return html`<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), asked)}">Download all to answer in a spreadsheet</a></p>`
+  return html`<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), asked)}">Download all as a sheet to answer</a></p>`
 }
