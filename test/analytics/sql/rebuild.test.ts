@@ -141,7 +141,7 @@ for (const db of databases) {
     const { database, warehouse, mirror, one } = await openTestWarehouse(db)
     const facts = factsOf(warehouse)
     await mirrorSomeRows(mirror)
-    await storeConversations(mirror, 6000)
+    await storeConversations(mirror, 4500)
     await facts.refresh()
     const derived = await readFacts(warehouse)
     await warehouse.query("update fct_conversation set origin = 'to be derived again'")
