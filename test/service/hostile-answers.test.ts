@@ -47,7 +47,7 @@ describe('a row that is too large is left out of its page and reported with its 
   })
 
   test('also if it is larger than the limit of a response, compressed or not', async () => {
-    const body = list(`{"id":1},{"id":2,"more":"${'x'.repeat(100 << 20)}"},{"id":3}`)
+    const body = list(`{"id":1},{"id":2,"more":"${'x'.repeat(44 << 20)}"},{"id":3}`)
     for (const answer of [send(body), send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' })]) {
       const { built, rejectedRows } = rowsOf(await read(answer))
       expect(built).toEqual([{ id: 1 }, { id: 3 }])
