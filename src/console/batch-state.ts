@@ -22,20 +22,18 @@ type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
 type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse; readonly checks: Checks }
 
-/** Null: there is no such batch. `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
+/** `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
 export async function readBatchReport(
   { outbox, warehouse, checks }: ReadingBatch,
   project: ConsoleProject,
-  id: string,
+  batch: BatchReport['batch'],
 ) {
-  const batch = await outbox.findBatch(id)
-  if (batch === null) return null
   const [report, sending, undoUntil] = await Promise.all([
     readPace(warehouse, project).then((pace) => describeBatch(outbox, pace, batch)),
     readSendingFacts(outbox, warehouse),
     readUndoUntil(outbox, warehouse, batch),
   ])
-  return { report, sending, check: checks.find(checkKey(project, id)), undoUntil }
+  return { report, sending, check: checks.find(checkKey(project, batch.id)), undoUntil }
 }
 
 async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchReport['batch']) {
@@ -44,7 +42,7 @@ async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts 
   return findOpenGrace(warehouse, queued)
 }
 
-type ReadReport = NonNullable<Awaited<ReturnType<typeof readBatchReport>>>
+type ReadReport = Awaited<ReturnType<typeof readBatchReport>>
 type DecidingOn = ProjectFrame & Pick<ConsoleProject, 'approveOwn'>
 
 export function offeredNow({ report, undoUntil }: ReadReport, frame: DecidingOn) {
@@ -59,9 +57,9 @@ export async function showNow(
 ): Promise<Html> {
   const deciding = { ...frame, approveOwn: project.approveOwn }
   if (id === null) return sendingNow(await readSendingFacts(reading.outbox, reading.warehouse), deciding)
-  const found = await readBatchReport(reading, project, id)
-  if (found === null) return nothing
-  const { batch } = found.report
+  const batch = await reading.outbox.findBatch(id)
+  if (batch === null) return nothing
+  const found = await readBatchReport(reading, project, batch)
   const content = html`<p>${batchWords[batch.state].word}: ${countsText(batch.counts)}</p>
 ${sentences(batchSentences(found, deciding), frame)}
 ${decisionButtons(offeredNow(found, deciding), { project: frame.project, about: { batch: batch.id } })}`

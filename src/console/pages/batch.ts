@@ -8,6 +8,7 @@ import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { errorText } from '../../values/user-error.ts'
 import { batchProgress, batchSentences, offeredNow, readBatchReport, timeWithSeconds } from '../batch-state.ts'
 import { addressOf, choices, linkTo, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
+import { checkKey } from '../checks.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
@@ -48,21 +49,23 @@ export async function readBatchData(
   },
 ) {
   const { reads, warehouse, outbox, project, query } = request
-  const found = await readBatchReport({ outbox, warehouse, checks: reads.checks }, project, request.id)
-  if (found === null) return null
-  const { id, counts } = found.report.batch
+  const batch = await outbox.findBatch(request.id)
+  if (batch === null) return null
+  const { id, counts } = batch
   const status = statusNamed(query('status'))
   const would = reviewOutcomes.find((outcome) => outcome === query('would')) ?? null
-  const common = { ...found, status, would, hasRows: query('only') !== 'state' }
-  const none = { ...common, review: null, reviewed: [], entries: [], next: null }
-  if (!common.hasRows) return none
-  if (status !== null)
+  const hasRows = query('only') !== 'state'
+  const isReviewed = hasRows && status === null && countOpen(counts) > 0
+  const version = reviewVersion(counts, reads.checks.find(checkKey(project, id)))
+  const [found, review] = await Promise.all([
+    readBatchReport({ outbox, warehouse, checks: reads.checks }, project, batch),
+    isReviewed ? reads.reviews.ofBatch(project, id, version).catch(errorText) : null,
+  ])
+  const none = { ...found, status, would, hasRows, review, reviewed: [], entries: [], next: null }
+  if (hasRows && status !== null)
     return { ...none, ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))) }
-  if (countOpen(counts) === 0) return none
-  const version = reviewVersion(counts, found.check)
-  const review = await reads.reviews.ofBatch(project, id, version).catch(errorText)
-  if (typeof review === 'string') return { ...none, review }
-  return { ...none, review, ...(await pageOfReview(request, review?.rows ?? [], would)) }
+  if (review === null || typeof review === 'string') return none
+  return { ...none, ...(await pageOfReview(request, review.rows, would)) }
 }
 
 /** Rows that have not left. */
