@@ -167,8 +167,8 @@ describe('a batch', () => {
     // The next one waits for these, whichever page says how long it takes.
     const query = `decision=approve&batch=${await draftBatch(1)}`
     const texts = [await page(`/batches/${query.replace(/.*=/, '')}`), (await confirm('ann', query)).text]
-    const [told, asked] = texts.map((text) => /it takes about ([^.]*)\./i.exec(text)?.[1])
-    expect([asked, told === undefined]).toEqual([told, false])
+    const [said, asked] = texts.map((text) => /it takes about ([^.]*)\./i.exec(text)?.[1])
+    expect([asked, said === undefined]).toEqual([said, false])
   })
 })
 
