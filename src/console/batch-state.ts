@@ -158,12 +158,11 @@ export function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
   return html`<time datetime="${at}" title="${at}">${text}</time>`
 }
 
-type Progressing = Pick<BatchReport, 'batch' | 'estimate'>
 type Zone = { readonly timeZone: string; readonly now: number }
 
 /** `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
 export function batchProgress(
-  { report: { batch, estimate }, sending: { stop } }: Pick<ReadReport, 'sending'> & { readonly report: Progressing },
+  { report: { batch, estimate }, sending: { stop } }: Pick<ReadReport, 'report' | 'sending'>,
   { timeZone, now }: Zone,
 ) {
   const { draft = 0, queued = 0, sending = 0, ...others } = batch.counts
