@@ -40,8 +40,7 @@ export async function createMessagesView(run: Run, kind: DatabaseKind, without?:
 
 /**
  * `raw` of the table is one of: fields that the columns do not tell, often none; a list of one element, the whole row, where a
- * column tells something that the row does not have, or where `raw` was written by hand; the row of an older version, which
- * has its id.
+ * column tells something that the row does not have, or where `raw` was written by hand.
  */
 const rebuiltRow: Readonly<Record<DatabaseKind, string>> = {
   // A list is cut as text: with it, a row may have more levels than SQLite's JSON functions read, and one such row would fail
@@ -52,7 +51,6 @@ const rebuiltRow: Readonly<Record<DatabaseKind, string>> = {
       .join(' and ')}
       then json_object('id', id, ${namesAndColumns({})}) || ''
     when substr(raw, 1, 1) = '[' then substr(raw, 2, length(raw) - 2)
-    when raw -> 'id' is not null then raw
     else '{"id":' || id || ${Object.entries(fields)
       .map(([field, column]) => textUnlessKept(field, column))
       .join(' || ')} || case raw when '{}' then '}' else ',' || substr(raw, 2) end
@@ -60,7 +58,6 @@ const rebuiltRow: Readonly<Record<DatabaseKind, string>> = {
   postgres: `case
     when raw is null then ${fromColumns()}
     when jsonb_typeof(raw) = 'array' then raw -> 0
-    when raw -> 'id' is not null then raw
     else ${fromColumns()} || raw
     end`,
 }

@@ -45,20 +45,20 @@ export const operationSpecs = {
   message: {
     target: 'conversation',
     isIdempotent: false,
-    since: '0003_outbox',
+    since: '0001_tables',
     payload: { content, sender_name: { maxLength: maxLengths.name } },
   },
-  handled: { target: 'conversation', isIdempotent: true, since: '0003_outbox', payload: { handled: 'flag' } },
+  handled: { target: 'conversation', isIdempotent: true, since: '0001_tables', payload: { handled: 'flag' } },
   visitor: {
     target: 'visitor',
     isIdempotent: true,
-    since: '0003_outbox',
+    since: '0001_tables',
     payload: {
       name: { maxLength: maxLengths.name, isOptional: true },
       email: { maxLength: maxLengths.email, isOptional: true },
     },
   },
-  note: { target: 'visitor', isIdempotent: false, since: '0003_outbox', payload: { content } },
+  note: { target: 'visitor', isIdempotent: false, since: '0001_tables', payload: { content } },
 } as const satisfies Readonly<Record<string, OperationSpec>>
 
 const described = Object.entries<OperationSpec>(operationSpecs)

@@ -230,14 +230,6 @@ export const syncTables = {
       fill_after: ['text?', 'the key up to which the column has been filled for stored rows; null = completely'],
     },
   },
-  sync_rewrites: {
-    note: 'Stored rows that a migration has left to be rewritten in batches, by `migrate`, by syncs, or by what next opens the warehouse for writing.',
-    key: ['name'],
-    columns: {
-      name: ['key', 'what is rewritten'],
-      position: ['text', 'the key up to which it has been done, as JSON; empty = not begun'],
-    },
-  },
 } as const satisfies Record<string, TableSpec>
 
 /** The tables of audits: random samples of the mirror that were read again. */

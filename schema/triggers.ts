@@ -13,12 +13,6 @@ import { type SqliteTriggers, writebackTriggersInSqlite } from './writeback-trig
 
 const auditLogKept = 'the audit log is only ever added to'
 
-/** Processes of an older version would store entries under their longer keys a second time. */
-const activityKeys = {
-  isOlder: 'length(new.entry_hash) = 64',
-  refusal: 'a version of deskmirror before 0019_activity_keys cannot store activity',
-} as const
-
 type Parts = { readonly lower: string; readonly erased: string; readonly field: (name: string) => string }
 
 function isErased(ids: readonly ErasedId[], parts: Parts): string {
@@ -54,12 +48,6 @@ function triggersInSqlite(): SqliteTriggers {
     console_events_never_deleted: [
       `before delete on console_events when old.at > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-90 days')`,
       `select raise(abort, '${auditLogKept}')`,
-    ],
-    // A constraint, and also `raise`, would be a fault of the row, which is then left out. This fails the whole page, which is
-    // repeated.
-    activity_keys: [
-      `before insert on visitor_activity when ${activityKeys.isOlder}`,
-      `select json_extract('{}', '${activityKeys.refusal}')`,
     ],
     ...Object.fromEntries(
       Object.entries(erasedTables).map(([table, ids]) => [
@@ -101,7 +89,6 @@ function otherTriggers(schema: string): PostgresTriggers {
   return {
     functions: {
       console_events_kept: refuse(auditLogKept),
-      activity_keys: `raise exception '${activityKeys.refusal}' using errcode = 'object_not_in_prerequisite_state';`,
       ...Object.fromEntries(
         Object.entries(erasedTables).map(([table, ids]) => [
           `${table}_erased`,
@@ -116,7 +103,6 @@ function otherTriggers(schema: string): PostgresTriggers {
         ...eachRow('before delete', events, "old.at > now() - interval '90 days'"),
         calls: 'console_events_kept',
       },
-      activity_keys: eachRow('before insert', `${schema}.visitor_activity`, activityKeys.isOlder),
       ...Object.fromEntries(
         Object.keys(erasedTables).map((table) => [`${table}_erased`, eachRow('before insert', `${schema}.${table}`)]),
       ),

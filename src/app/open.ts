@@ -2,7 +2,6 @@
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, runOn } from '../../schema/create-missing.ts'
 import type { Config } from '../config/config.ts'
-import { requireActivityKeys, rewriteActivityKeys } from '../mirror/sql/rewrite-rows.ts'
 import type { ProjectId } from '../values/project.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
@@ -54,10 +53,9 @@ export async function createWarehouse(
  * Brings the schema to this version, and rows that only this version can read. A reader changes nothing, and throws UserError
  * if the database is of an older version.
  */
-async function prepareSchema(db: Db, kind: DatabaseKind, { access, keys }: WarehouseOptions) {
+async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOptions) {
   if (access === 'read') {
     await requireCurrentSchema(db, kind)
-    if (keys !== 'later') await requireActivityKeys(db)
     return null
   }
   // Only then: a reader needs none of them.
@@ -65,7 +63,6 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access, keys }: Wareh
   const migration = await migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind)).catch((error: unknown) => {
     throw explainDependentView(error)
   })
-  if (keys !== 'later') await rewriteActivityKeys(db, kind)
   return migration
 }
 

@@ -13,6 +13,6 @@ export function readStatus(config: Config, project: ProjectConfig): Promise<Stat
       const status = await readStatusOf(projectDb(projectId), Date.now(), project, streams)
       return { ...status, project: name }
     },
-    { access: 'read', readOnly: true, keys: 'later' },
+    { access: 'read', readOnly: true },
   )
 }

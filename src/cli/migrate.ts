@@ -5,7 +5,6 @@
 import { Option } from 'commander'
 import type { GrantReport } from '../analytics/analytics.ts'
 import type { FactsRebuildReport } from '../app/facts.ts'
-import type { RewriteReport } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -46,32 +45,17 @@ export const command = defineCommand<Options>({
     const { grant: role, rebuildAnalytics, project } = options
     if (role !== undefined) return runGrant(context, role)
     if (rebuildAnalytics === true) return runRebuild(context, options)
-    if (project === undefined) return runMigrate(context, options)
+    if (project === undefined) return runMigrate(context)
     const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
     const next = 'add --rebuild-analytics'
     throw new UserError({ what: 'cannot migrate one project', why, next, exitCode: 2 })
   },
 })
 
-async function runMigrate(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('database')
-  const display = context.openDisplay(options.quiet === true)
-  const signal = context.openInterruptSignal(display, 'the rows in hand')
+async function runMigrate(context: CommandContext): Promise<CommandResult> {
   const { migrateWarehouse } = await context.load(() => import('../app/migrate.ts'))
-  const startedAt = context.now()
-  const onProgress = (done: number, left: number) =>
-    display.onLine(renderProgress('row', 'rewritten', { done, left, tookMs: context.now() - startedAt }))
-  const migrated = await migrateWarehouse(config, { signal, onProgress }).finally(display.clear)
-  const lines = [...renderMigration(migrated), ...renderRewrite(migrated.rewritten)]
-  return { document: migrated, lines, exit: migrated.rewritten.isComplete ? 0 : 1 }
-}
-
-function renderRewrite({ kind, rows, isComplete }: RewriteReport): readonly string[] {
-  const what = `${pluralize(rows, 'row')} of an older version`
-  if (!isComplete) return [`stopped after ${what}: the next sync or migrate continues`]
-  if (rows === 0) return []
-  const vacuum = kind === 'sqlite' ? '`vacuum` gives its space' : '`vacuum full message_rows` gives its space'
-  return [`${what} rewritten, which takes less space; ${vacuum} back to the disk, and nothing else may run meanwhile`]
+  const migrated = await migrateWarehouse(context.loadConfig('database'))
+  return { document: migrated, lines: renderMigration(migrated), exit: 0 }
 }
 
 function renderMigration({ from, to, applied }: MigrationSummary): readonly string[] {

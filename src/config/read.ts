@@ -23,7 +23,6 @@ export function readConfig(sources: ConfigSources): Omit<Config, 'warnings'> {
   if (fileSettings === null)
     throw new ConfigurationError([{ where: locationOf(sources, []), why: 'must be a map of settings' }])
   const { projects: projectMap, ...lines } = fileSettings
-  rejectOwnDatabases(sources, projectMap)
   const isDefault = (key: string) => key !== 'api_key' && allProjectSettings.some(({ name }) => name === key)
   const [defaults, globalLines] = partitionSettings(lines, isDefault)
   const [ofProgram, ofProjects]: [ConfigProblem[], ConfigProblem[]] = [[], []]
@@ -34,17 +33,6 @@ export function readConfig(sources: ConfigSources): Omit<Config, 'warnings'> {
   const distinct = new Map(problems.map((problem) => [`${problem.where} ${problem.why}`, problem]))
   if (globals === null || distinct.size > 0) throw new ConfigurationError([...distinct.values()])
   return { ...globals, projects: projects.map((project) => ({ ...project, readOnly: globals.readOnly })) }
-}
-
-/** Former versions mirrored projects into databases of their own. */
-function rejectOwnDatabases(sources: ConfigSources, projectMap: unknown): void {
-  const why =
-    'is for all projects: move it to the top of the file; for a project in another database, run another worker with another file'
-  const found = Object.entries(asRecord(projectMap) ?? {}).filter(([, lines]) => 'database_url' in Object(lines))
-  if (found.length === 0) return
-  throw new ConfigurationError(
-    found.map(([name]) => ({ where: locationOf(sources, ['projects', name, 'database_url']), why })),
-  )
 }
 
 /** `defaults`: lines at the top of the file, which projects inherit. */

@@ -15,7 +15,6 @@ export { type MessageSide, teamSenderTypes, toMessageSide } from './core/message
 export type {
   AuditReport,
   GapReport,
-  RewriteReport,
   StreamReport,
   SyncMode,
   SyncOutcome,
@@ -29,7 +28,6 @@ export { createMirror, type Mirror, type MirrorOptions } from './sql/mirror.ts'
 export { earliestTime, readAuditEstimates, readMirrorState, readNewest } from './sql/mirror-state.ts'
 export { countAllPending, countPendingParents, listPendingStreams } from './sql/pending-children.ts'
 export { type FactKind, factKinds, findPendingKind, listPendingFacts, removePendingFacts } from './sql/pending-facts.ts'
-export { requireActivityKeys, rewriteActivityKeys, rewriteRows } from './sql/rewrite-rows.ts'
 export { countMirrored, readRowCounts } from './sql/row-counts.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readBehaviours, readCursor, recordBehaviours, writeCursors } from './sql/sync-state.ts'

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { columnTypes, type DatabaseKind } from '../../schema/column-types.ts'
 import { runOn } from '../../schema/create-missing.ts'
-import { applyMigrations, migrationNames, released } from '../../schema/migrations/migrations.ts'
+import { applyMigrations, migrationNames } from '../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Db } from './connection-pool.ts'
@@ -135,7 +135,7 @@ async function readAppliedMigrations(db: Db): Promise<string[]> {
 
 const isCurrent = (applied: readonly string[]) => applied.length === migrationNames.length
 
-/** Throws UserError if a newer version has written to the database, or one before 0.1.0. */
+/** Throws UserError if a newer version has written to the database. */
 function rejectOtherSchemas(applied: readonly string[]): void {
   const what = 'cannot use the warehouse'
   const unknown = applied.find((name) => !migrationNames.includes(name))
@@ -143,9 +143,5 @@ function rejectOtherSchemas(applied: readonly string[]): void {
     const why = `it was written by a newer version of deskmirror (its schema has ${unknown})`
     const next = 'install that version or a later one: an older one could damage the data'
     throw new UserError({ what, why, next, exitCode: 2 })
-  }
-  if (applied.length > 0 && released.some((name) => !applied.includes(name))) {
-    const why = `its schema is from a version before 0.1.0 (${applied.at(-1)})`
-    throw new UserError({ what, why, next: 'sync into a new database', exitCode: 2 })
   }
 }

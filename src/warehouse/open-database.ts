@@ -23,8 +23,6 @@ export type WarehouseOptions = {
   readonly signal?: AbortSignal
   /** SQLite only. */
   readonly synchronous?: 'normal' | 'full'
-  /** `later`: keys of an older version are left to `rewriteRows`, before which nothing else may write; a reader sees them. */
-  readonly keys?: 'now' | 'later'
   /** The setting that the URL is from, for errors. */
   readonly setting?: string | undefined
 }

@@ -1,5 +1,4 @@
 /** The lock of a worker whose queue is in its process: another such worker on the warehouse would do all of its work again. */
-import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../app/open.ts'
 import { startLockHeartbeat } from '../app/sync.ts'
@@ -24,7 +23,6 @@ type Options = { readonly log: Logger; readonly onLost: (error: Error) => void }
  */
 export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse, options: Options): Promise<Release> {
   const location = parseDatabaseUrl(databaseUrl)
-  mentionOldQueue(location, options.log)
   if (location.kind === 'postgres') return acquireRow(location, warehouse, options)
   const lock = { ...location, path: `${location.path}-worker` }
   let release: ReturnType<typeof lockFile>
@@ -64,12 +62,4 @@ function alreadyRuns(location: DatabaseLocation, holder: string): UserError {
     next: 'stop that one first, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres that all workers share',
     exitCode: 1,
   })
-}
-
-/** Earlier versions kept the embedded queue in a folder. */
-function mentionOldQueue(location: DatabaseLocation, log: Logger): void {
-  const folder = location.kind === 'sqlite' ? `${location.path}-queue` : 'deskmirror-queue'
-  if (!existsSync(folder)) return
-  const why = `the folder ${folder} of an earlier version is not used any more and can be removed`
-  log.warn({ event: 'queue.warning', backend: 'embedded', why })
 }

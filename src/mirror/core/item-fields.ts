@@ -51,7 +51,7 @@ export function occurredAt(item: Json): string | null {
   return best === undefined ? null : rfc3339(best[1])
 }
 
-/** Hexadecimal digits. Older versions stored all 64, of the id alone if there was one. */
+/** Hexadecimal digits. */
 const keyLength = 32
 
 /**
@@ -67,11 +67,6 @@ export function activityKey(item: Json, at: string | null): string {
 /** Of the whole entry, in whatever order its fields come. */
 export function contentHash(item: Json): string {
   return hash('sha256', stringifyJson(withSortedKeys(item))).slice(0, keyLength)
-}
-
-/** The key of an entry that an older version stored with a key of 64 digits. */
-export function renewActivityKey(item: Json, at: string | null, older: string): string {
-  return entryId(item) === null ? older.slice(0, keyLength) : activityKey(item, at)
 }
 
 export function entryId(item: Json): string | null {

@@ -78,13 +78,6 @@ export type VerifyReport = {
   readonly truncated: boolean
 }
 
-/** Not complete: it was stopped, and the next one and each sync continue. */
-export type RewriteReport = {
-  readonly kind: 'sqlite' | 'postgres'
-  readonly rows: number
-  readonly isComplete: boolean
-}
-
 /** `audit`, one project: one for each stream; empty if none could be audited yet. */
 export type AuditReport = {
   readonly project: ProjectName

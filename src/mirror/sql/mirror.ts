@@ -22,7 +22,6 @@ import {
   requestFullRereads,
 } from './pending-children.ts'
 import { countFutureRows, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
-import { rewriteRaw } from './rewrite-rows.ts'
 import {
   countUnseenRows,
   forgetSeenRows,
@@ -43,9 +42,6 @@ export type MirrorOptions = {
   /** Milliseconds since 1970. */
   readonly clock?: () => number
 }
-
-/** How long a run rewrites rows of older versions before it begins. */
-const maxRewriteMs = 2000
 
 const reads = {
   readCursor,
@@ -116,8 +112,6 @@ export function createMirror(
       const id = await startRun(context, mode, now, lockToken)
       run.id = id
       if (schema === 'discover') await completeColumns(context, now)
-      const until = performance.now() + maxRewriteMs
-      await rewriteRaw(db, kind, { isOver: () => performance.now() > until })
       return id
     },
     finishRun: async (id: string, outcome: SyncOutcome, reports: readonly StreamReport[], now: EpochMs) => {

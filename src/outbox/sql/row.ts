@@ -76,8 +76,7 @@ function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): Targ
 
 /** Evidence may contain any characters, as it quotes the service and visitors. */
 export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuilder<string> {
-  const { statedResult: claim, verifications: looks, failedAttempts: tries, ...rest } = evidence
-  return typedParameter(kind, 'json', encodeJson(kind, stringifyJson({ ...rest, claim, looks, tries } as Json)))
+  return typedParameter(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
 }
 
 const text = z.string()
@@ -95,21 +94,15 @@ const evidenceSchema = z
     firstBefore: targetStateSchema,
     sentWith: z.number(),
     sender: z.enum(['ended', 'dead', 'silent']),
-    claim: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
-    looks: z.number(),
-    tries: z.number(),
+    statedResult: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
+    verifications: z.number(),
+    failedAttempts: z.number(),
     refusedFields: z.array(text),
     firstRefusal: text,
     status: z.number(),
     found: text,
   })
   .partial()
-  .transform(({ claim, looks, tries, ...rest }) => ({
-    ...rest,
-    statedResult: claim,
-    verifications: looks,
-    failedAttempts: tries,
-  }))
 
 /** The column can be written by SQL, so invalid content counts as no evidence. */
 export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {

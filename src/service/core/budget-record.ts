@@ -4,7 +4,7 @@
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type BudgetState, initialBudgetState } from './budget.ts'
-import { type BudgetPolicy, wideMargins } from './margin.ts'
+import { type BudgetPolicy } from './margin.ts'
 import { type SlotUsage, timeGrainMs } from './slots.ts'
 
 /** What the record holds, and the store's clock when it was read. */
@@ -48,31 +48,23 @@ const formatVersion = 1
 /**
  * A budget's state as a short text, and back without loss. Taken slots are what makes it long: ten thousand of them are
  * some 600 batches at multiples of a grain, so each batch is written as its distance in grains from the batch before, and
- * its count. The stored keys `form`, `turns`, `era` and `shrunk` are older than the names in the code.
+ * its count.
  */
-export function encodeBudgetState(policy: BudgetPolicy, state: BudgetState): string {
-  const { all, writes, waiters, generation, reduction, ...rest } = state
+export function encodeBudgetState(policy: BudgetPolicy, { all, writes, ...rest }: BudgetState): string {
   return JSON.stringify({
-    form: formatVersion,
+    format: formatVersion,
     ...rest,
-    era: generation,
-    shrunk: reduction,
     all: encodeUsage(all, timeGrainMs(policy.rate.windowMs)),
     writes: encodeUsage(writes, timeGrainMs(policy.writeRate.windowMs)),
-    turns: waiters.map(({ id, rank, since, until }) => [id, rank, since, until]),
   })
 }
 
 /** Null if the text is not of this format. */
 export function decodeBudgetState(text: string): BudgetState | null {
   try {
-    const { form, all, writes, turns, era: generation, shrunk: reduction, ...rest } = JSON.parse(text)
-    if (form !== formatVersion) return null
-    const waiters = (turns as EncodedWaiter[]).map(([id, rank, since, until]) => ({ id, rank, since, until }))
-    const usages = { all: decodeUsage(all), writes: decodeUsage(writes) }
-    // Earlier versions knew no margins.
-    const learned = { margins: wideMargins, cautiousUntil: 0 }
-    const state: BudgetState = { ...learned, ...rest, ...usages, generation, reduction, waiters }
+    const { format, all, writes, ...rest } = JSON.parse(text)
+    if (format !== formatVersion) return null
+    const state: BudgetState = { ...rest, all: decodeUsage(all), writes: decodeUsage(writes) }
     return isCompleteState(state) ? state : null
   } catch {
     return null
@@ -81,8 +73,6 @@ export function decodeBudgetState(text: string): BudgetState | null {
 
 /** Grain, pace, and `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the number of slots if not one. */
 type EncodedUsage = readonly [grainMs: Ms, pacedAt: EpochMs, batches: string]
-
-type EncodedWaiter = readonly [id: string, rank: number, since: EpochMs, until: EpochMs]
 
 function encodeUsage({ taken, pacedAt }: SlotUsage, grainMs: Ms): EncodedUsage {
   let before = 0
