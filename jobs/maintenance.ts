@@ -1,5 +1,6 @@
 /** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
 import type { ProjectConfig } from '../src/config/config.ts'
+import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
 import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/gauges.ts'
 import { createDeliveries } from '../src/mirror/sql/webhook-deliveries.ts'
@@ -37,8 +38,8 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   const { log, warehouse } = context
   const syncSchedules = createScheduleSync(backend, queues.schedules)
   let didDiffer = false
-  // Nobody else uses its queue, and it forgets what was missed.
-  const isAlone = backend.kind === 'embedded'
+  // Nobody else uses its queue, which forgets what was missed.
+  const isAlone = !queueBackends[backend.kind].allowsSeveralWorkers
   let mayHaveMissed = isAlone
   const enqueueMissed = async (completions: Awaited<ReturnType<typeof readLastCompletions>>) => {
     const runs = await readRuns(warehouse.db, Date.now() - runsTellForMs)

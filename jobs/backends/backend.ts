@@ -1,4 +1,4 @@
-/** The job queue, whatever it is kept in: Redis, a Postgres server, or this process. */
+/** The job queue, whatever it is kept in: Redis, or this process. */
 import type { BackendKind } from '../../src/config/queue-backends.ts'
 import type { RoutesPlugin } from '../../src/http/http.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'

@@ -1,9 +1,9 @@
-/** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
+/** The request budgets of this process, one for each key, shared through Redis or the warehouse, as the queue has it. */
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { backendKindOf } from '../config/queue-backends.ts'
+import { type BudgetLocation, backendKindOf, budgetLocationOf, queueBackends } from '../config/queue-backends.ts'
 import type { Logger } from '../log.ts'
 import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
@@ -31,11 +31,10 @@ export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
  * or if a worker keeps its budgets elsewhere.
  */
 export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse | null, log: Logger) {
-  const inRedis = backendKindOf(queueUrl) === 'redis'
-  if (warehouse !== null) await assertSameBudgetStore(inRedis, warehouse)
-  const redis = inRedis
-    ? (await loadRedisRecords())(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why }))
-    : null
+  const { sharesBudgetsThrough } = queueBackends[backendKindOf(queueUrl)]
+  if (warehouse !== null) await assertSameBudgetLocation(sharesBudgetsThrough, warehouse)
+  const onUnreachable = (why: string) => log.debug({ event: 'budget.unreachable', why })
+  const redis = sharesBudgetsThrough === 'redis' ? (await loadRedisRecords())(queueUrl, onUnreachable) : null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)
@@ -138,15 +137,21 @@ function policyOf({ rate, writeRate, reserve, rateMargin }: ProjectConfig): Budg
   return { rate, writeRate, reserve, rateMargin }
 }
 
+const locationNames: Readonly<Record<BudgetLocation, string>> = {
+  redis: 'Redis',
+  warehouse: 'the warehouse',
+}
+
 /** Two budgets for one key would each allow the whole rate. */
-async function assertSameBudgetStore(inRedis: boolean, warehouse: Warehouse): Promise<void> {
-  const other = (await warehouse.retry.run(() => listLiveWorkers(warehouse.db, Date.now()))).find(
-    ({ queue }) => (queue === 'redis') !== inRedis,
-  )
+async function assertSameBudgetLocation(location: BudgetLocation, warehouse: Warehouse): Promise<void> {
+  const workers = await warehouse.retry.run(() => listLiveWorkers(warehouse.db, Date.now()))
+  const other = workers.find(({ queue }) => budgetLocationOf(queue) !== location)
   if (other === undefined) return
+  const theirs = budgetLocationOf(other.queue)
+  const where = theirs === null ? 'another store' : locationNames[theirs]
   throw new UserError({
     what: 'cannot share the request budget with the running worker',
-    why: `${other.holder} keeps it in ${inRedis ? 'the warehouse' : 'Redis'}, and DESKMIRROR_QUEUE_URL names another store here`,
+    why: `${other.holder} keeps it in ${where}, and DESKMIRROR_QUEUE_URL names another store here`,
     next: `set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ${other.queue}), or stop the worker`,
     exitCode: 2,
   })

@@ -101,10 +101,17 @@ function parseFlag(value: boolean | number | string, context: z.RefinementCtx): 
   return z.NEVER
 }
 
-/** An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated: see `problems.ts`. */
+/**
+ * An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated: see `problems.ts`.
+ * `explain`: what is said of an address that is refused, instead of what is allowed.
+ */
 export function addressField(
   allowed: string,
-  accepted: { readonly isOwn: (text: string) => boolean; readonly schemes: readonly string[] },
+  accepted: {
+    readonly isOwn: (text: string) => boolean
+    readonly schemes: readonly string[]
+    readonly explain?: (text: string) => string | null
+  },
 ) {
   return z.string({ error: allowed }).transform((input, context): string => {
     const text = input.trim()
@@ -112,7 +119,8 @@ export function addressField(
     const parsedUrl = parseServerUrl(text, accepted.schemes)
     if (parsedUrl.ok) return parsedUrl.href
     const isKnown = accepted.schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
-    context.addIssue({ code: 'custom', message: isKnown ? `${parsedUrl.why} (it ${allowed})` : allowed })
+    const general = isKnown ? `${parsedUrl.why} (it ${allowed})` : allowed
+    context.addIssue({ code: 'custom', message: accepted.explain?.(text) ?? general })
     return z.NEVER
   })
 }

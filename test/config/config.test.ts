@@ -249,6 +249,27 @@ describe('every problem is reported', () => {
     expect(found[0]).toMatch(new RegExp(`^${name} `))
   })
 
+  test('a queue in Postgres, with what to set instead, as a variable and in the file', () => {
+    const address = 'postgresql://me:hunter2@h/jobs?schema=jobs'
+    const problem = [
+      "names a Postgres server, but jobs are kept in Redis or in the worker's process:",
+      'set redis://host for several workers,',
+      'or embedded for a single one, which works with a Postgres warehouse, too',
+    ].join(' ')
+    const variables = { ...needed, DESKMIRROR_QUEUE_URL: address }
+    expect(problemsOf(variables)).toEqual([`DESKMIRROR_QUEUE_URL ${problem}`])
+    expect(thrownBy(() => load(variables)).exitCode).toBe(2)
+    const lines = ['queue_url: { env: QUEUE_URL }', 'projects:', '  shop:']
+    for (const [name, value] of Object.entries({
+      base_url: needed.DESKMIRROR_BASE_URL,
+      project_id: needed.DESKMIRROR_PROJECT_ID,
+      api_key: '{ env: SHOP_KEY }',
+    }))
+      lines.push(`    ${name}: ${value}`)
+    write('deskmirror.yaml', `${lines.join('\n')}\n`)
+    expect(problemsOf({ SHOP_KEY: key, QUEUE_URL: address })).toEqual([`deskmirror.yaml:1 queue_url ${problem}`])
+  })
+
   test('without a secret that the value may contain', () => {
     expect(problemsOf({ ...needed, DESKMIRROR_PROJECT_ID: `${key}/x` }).join()).not.toContain(key)
     expect(problemsOf({ ...needed, DESKMIRROR_DATABASE_URL: 'mysql://me:hunter2@h/db' }).join()).not.toContain(

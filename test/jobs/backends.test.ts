@@ -1,4 +1,4 @@
-/** What jobs rely on, whatever the queue is kept in: one specification for Redis, Postgres and the process itself. */
+/** What jobs rely on, whatever the queue is kept in: one specification for Redis and the process itself. */
 import { randomUUID } from 'node:crypto'
 import { DateTime } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

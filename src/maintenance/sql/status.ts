@@ -167,7 +167,7 @@ export type StatusReport = {
   readonly clockOffset: number | null
   /** The process that is syncing now, if any. */
   readonly running: { readonly holder: string; readonly since: string } | null
-  /** Running workers. `queue`: redis, postgres or embedded. `heardAt`: the last heartbeat. */
+  /** Running workers. `queue`: redis or embedded. `heardAt`: the last heartbeat. */
   readonly workers: readonly {
     readonly holder: string
     readonly queue: string
