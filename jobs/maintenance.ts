@@ -3,13 +3,11 @@ import type { ProjectConfig } from '../src/config/config.ts'
 import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
 import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/gauges.ts'
-import { createDeliveries } from '../src/mirror/sql/webhook-deliveries.ts'
-import type { ProjectId } from '../src/values/project.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import { readLastCompletions } from '../src/worker/project-health.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
-import { type JobData, type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
+import { type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
 import {
   configurationDigest,
   housekeeping,
@@ -34,7 +32,7 @@ const housekeepingLateMs = 9 * 86_400_000
  * Only one of them restores the schedules and enqueues what is overdue.
  */
 export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
-  const { context, backend, queues, enqueue, enqueueSyncJobs, failures, projects } = deps
+  const { context, backend, queues, enqueueSyncJobs, failures, projects } = deps
   const { log, warehouse } = context
   const syncSchedules = createScheduleSync(backend, queues.schedules)
   let didDiffer = false
@@ -66,8 +64,6 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     const pendingChildren = await listAllPendingStreams(warehouse.db, Date.now())
     await enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
     if (mayHaveMissed) await enqueueMissed(completions)
-    const dueDeliveries = await createDeliveries(warehouse.db, warehouse.kind).firstDuePerProject(Date.now())
-    await enqueue('webhooks', pendingWebhookJobs(projects(), dueDeliveries))
   }
 }
 
@@ -118,16 +114,4 @@ export function createScheduleSync(backend: Pick<Backend, 'ensureSchedules'>, cl
     if (!differ) for (const id of found) if (!known.has(id)) await clock.removeJobScheduler(id)
     lastSync = { wantedKey, at: now }
   }
-}
-
-/** `pending`: by project id. Deliveries of projects that are not configured wait until they are again. */
-export function pendingWebhookJobs(
-  projects: readonly Pick<ProjectConfig, 'name' | 'projectId'>[],
-  pending: readonly { readonly project: ProjectId; readonly id: string }[],
-): JobData<'webhooks'>[] {
-  const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
-  return pending.flatMap(({ project, id }) => {
-    const name = names.get(project)
-    return name === undefined ? [] : [{ project: name, delivery: id }]
-  })
 }

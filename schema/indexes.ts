@@ -47,8 +47,6 @@ export const indexes = [
   'runs_unfinished on sync_runs (project_id) where finished_at is null',
   'runs_by_end on sync_runs (finished_at)',
   'gaps_closed on sync_gaps (resolved_at) where resolved_at is not null',
-  'deliveries_due on webhook_deliveries (project_id, due_at) where due_at is not null',
-  'deliveries_by_age on webhook_deliveries (received_at)',
   'writebacks_by_status on writebacks (project_id, status, created_at)',
   "writebacks_in_lane on writebacks (project_id, lane, seq) where status in ('queued','sending','uncertain')",
   // Sending a write-back reads the history of its lane; claiming reads only the open ones.

@@ -111,7 +111,7 @@ export const syncTables = {
     key: ['project_id', 'job', 'subject'],
     columns: {
       project_id: ['key', 'the project; empty if it concerns all projects'],
-      job: ['key', 'pass, writebacks, webhooks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)'],
+      job: ['key', 'sync, writebacks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)'],
       subject: ['key', 'stream and mode of a sync job, lane of write-backs, or schedule; else empty'],
       since: ['time', 'when it first failed'],
       last_at: ['time', 'when it last failed'],
@@ -120,12 +120,12 @@ export const syncTables = {
     },
   },
   sync_requests: {
-    note: 'Recent requests outside of sync runs: pushes, dry runs of imports, audits, write-backs and webhooks of workers.',
+    note: 'Recent requests outside of sync runs: pushes, dry runs of imports, audits, and write-backs of workers.',
     key: ['project_id', 'id'],
     columns: {
       ...projectColumns,
       id: ['key', 'UUID'],
-      purpose: ['text', 'push, dry_run, audit, writebacks or webhooks'],
+      purpose: ['text', 'push, dry_run, audit or writebacks'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       request_log: ['json', 'pairs of a time and the requests sent until then, of the last ten minutes'],
     },
@@ -189,21 +189,6 @@ export const syncTables = {
     note: 'Visitors that `deskmirror erase` has erased, their conversations and calls. The database stores no row of them again.',
     key: ['project_id', 'id'],
     columns: { ...projectColumns, id: ['key', 'the id at the service, in small letters'] },
-  },
-  webhook_deliveries: {
-    note: 'Deliveries of webhooks. Each only says what to read again, and is never a source of rows; kept for 30 days.',
-    key: ['project_id', 'id'],
-    columns: {
-      ...projectColumns,
-      id: ['key', 'SHA-256 of the body, in hexadecimal digits'],
-      received_at: ['time', 'when it arrived'],
-      bytes: ['integer', 'size of the body'],
-      body: ['text', 'the body as text; bytes that are not UTF-8 are replaced by U+FFFD'],
-      due_at: ['integer?', 'when to process it, in milliseconds since 1970; null = done'],
-      attempts: ['integer', 'how often it was claimed for processing'],
-      taken_at: ['time?', 'when it was processed'],
-      found: ['text?', 'what was read because of it'],
-    },
   },
   service_behaviours: {
     note: 'How the service was observed to behave where its documentation does not say.',

@@ -42,6 +42,8 @@ export type NewJob<D> = {
   readonly name: string
   readonly data: D
   readonly opts?: {
+    /** How long it waits at first. */
+    readonly delay?: Ms
     /** How often it runs if it fails; by default once. */
     readonly attempts?: number
     /** `delay`: before the second attempt; doubled before each further one. */

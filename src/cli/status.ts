@@ -176,9 +176,8 @@ function factsText({ conversations, isRebuild }: StatusReport['facts']): string 
 }
 
 const jobNames: Readonly<Record<JobKind, string>> = {
-  pass: 'sync run',
+  sync: 'sync run',
   writebacks: 'write-backs',
-  webhooks: 'webhooks',
   schedule: 'schedule',
   housekeeping: 'housekeeping',
   maintenance: 'maintenance of schedules and overdue work',

@@ -1,5 +1,5 @@
 /**
- * What one worker process does with its jobs: slices of syncs and lanes, deliveries, housekeeping, and what it counts.
+ * What one worker process does with its jobs: slices of syncs and lanes, housekeeping, and what it counts.
  */
 export { createJobFailures, createRepeatFilter, type JobFailures } from './job-failures.ts'
 export type { LaneSliceResult } from './outbox-lanes.ts'
@@ -11,5 +11,4 @@ export {
   runHousekeeping,
 } from './project-health.ts'
 export { runAuditSlice, runSyncSlice, type SyncSliceResult } from './sync-slice.ts'
-export { type DeliveriesResult, processDeliveries, storeDelivery } from './webhook-deliveries.ts'
 export { openWorkerContext, type WorkerContext } from './worker-context.ts'

@@ -125,7 +125,13 @@ const changes: readonly Change[] = [
   },
   {
     row: 'a queue backend',
-    edits: [['src/config/queue-backends.ts', " redis: ['redis',", " nats: ['nats'],"]],
+    edits: [
+      [
+        'src/config/queue-backends.ts',
+        '  redis: {\n',
+        "nats: { schemes: ['nats'], sharesBudgetsThrough: 'warehouse', allowsSeveralWorkers: true },\n",
+      ],
+    ],
     named: ['jobs/backends/open-backend.ts'],
   },
   {

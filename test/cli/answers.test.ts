@@ -419,7 +419,7 @@ describe('status', () => {
       ...report,
       streams: [{ ...messages!, failed: 'its disk is full', failedSince: since }],
       failures: [
-        { job: 'pass', subject: 'messages/incremental', since, lastAt: since, failures: 3, reason: 'its disk is full' },
+        { job: 'sync', subject: 'messages/incremental', since, lastAt: since, failures: 3, reason: 'its disk is full' },
         { job: 'writebacks', subject: 'visitor/1', since, lastAt: since, failures: 40, reason: 'x is not a function' },
       ],
     }

@@ -79,9 +79,6 @@ export async function fillHostile(
     `insert into service_behaviours (project_id, name, value, evidence, learned_at) values ('main', ${text}, ${text}, ${text}, '${timeAt(1)}')`,
   )
   await queueHostile(warehouse, personal)
-  await query(
-    `insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found) values ('main', 'd1', '2999-01-01T00:00:00Z', 1, '{}', 1, ${text})`,
-  )
   await createAuditLog(db).append(
     { project: attack, person: attack, role: attack, action: attack, subject: attack, count: 1, detail: attack },
     Date.now(),

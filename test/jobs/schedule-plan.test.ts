@@ -200,11 +200,11 @@ describe('a job', () => {
 
   test('carries names and nothing else', () => {
     expect(parseJob('sync', job)).toEqual(job)
-    expect(parseJob('schedules', { round: 'analytics', project: 'shop' })).toEqual({
-      round: 'analytics',
+    expect(parseJob('schedules', { schedule: 'analytics', project: 'shop' })).toEqual({
+      schedule: 'analytics',
       project: 'shop',
     })
-    expect(parseJob('schedules', { round: 'housekeeping' })).toEqual({ round: 'housekeeping' })
+    expect(parseJob('schedules', { schedule: 'housekeeping' })).toEqual({ schedule: 'housekeeping' })
   })
 
   test.for([
@@ -232,7 +232,7 @@ describe('a job', () => {
   test('of a nightly schedule is retried for an hour; a frequent one fires again by itself', () => {
     const minute = 60_000
     const resultAfter = (schedule: 'incremental' | 'availability' | 'reconcile' | 'analytics', ms: number) =>
-      afterFailedFiring({ round: schedule, project: 'shop' }, 'unavailable', ms).do
+      afterFailedFiring({ schedule, project: 'shop' }, 'unavailable', ms).do
     expect([resultAfter('incremental', minute), resultAfter('availability', minute)]).toEqual(['give up', 'give up'])
     expect([resultAfter('reconcile', minute), resultAfter('analytics', minute)]).toEqual(['delay', 'delay'])
     expect(resultAfter('reconcile', 61 * minute)).toBe('give up')

@@ -62,7 +62,7 @@ describe('a job that fails', () => {
     await warehouse.query('create trigger broken before insert on visitors for each row execute function broken()')
     sandbox.mutate.addVisitor()
     const line = await worker.waitFor(({ event, stream }) => event === 'job.failed' && stream === 'visitors')
-    expect(line).toMatchObject({ level: 'error', job: 'pass', project: 'shop', why: 'an unforeseen bug' })
+    expect(line).toMatchObject({ level: 'error', job: 'sync', project: 'shop', why: 'an unforeseen bug' })
     expect(line.stack).toMatch(/an unforeseen bug\n +at /)
     const times = () => worker.log.filter(({ event, stream }) => event === 'job.failed' && stream === 'visitors').length
     while (times() < 2) await worker.waitForNext()
@@ -71,8 +71,8 @@ describe('a job that fails', () => {
     expect(failing).toMatchObject({ failed: 'an unforeseen bug', failedSince: expect.any(String) })
     expect(Date.parse(failing.failedSince!)).toBeLessThanOrEqual(Date.parse(line.time))
     const text = await metricsOf(worker.address)
-    expect(text).toMatch(/^deskmirror_job_failures_total\{job="pass",project="shop",stream="visitors"\} [2-9]/m)
-    expect(text).toMatch(/^deskmirror_job_failing_seconds\{job="pass",project="shop",stream="visitors"\} \d/m)
+    expect(text).toMatch(/^deskmirror_job_failures_total\{job="sync",project="shop",stream="visitors"\} [2-9]/m)
+    expect(text).toMatch(/^deskmirror_job_failing_seconds\{job="sync",project="shop",stream="visitors"\} \d/m)
     expect(text).toMatch(/^deskmirror_stream_failed\{project="shop",stream="visitors"\} 1/m)
 
     await warehouse.query('drop trigger broken on visitors')
@@ -113,7 +113,7 @@ describe('a job that fails', () => {
     expect(await streamOf('calls')).toMatchObject({ failed: null })
     expect(await streamOf('visitors')).toMatchObject({ failed: expect.stringContaining('tables is missing') })
     const noted = await warehouse.query("select * from sync_failures where subject = 'visitors/incremental'")
-    expect(noted).toMatchObject([{ job: 'pass', reason: expect.stringContaining('tables is missing') }])
+    expect(noted).toMatchObject([{ job: 'sync', reason: expect.stringContaining('tables is missing') }])
     await warehouse.query('alter table visitors_elsewhere rename to visitors')
     await waitUntilMissing(worker.address)
     expect(logged(worker, 'warehouse.lost')).toHaveLength(1)
@@ -138,7 +138,7 @@ test('a full disk is one log line that names the stream, and the rows are stored
   for (let nth = 0; nth < 12; nth += 1) sandbox.mutate.addConversation(undefined, 'long '.repeat(20_000))
   await waitUntilMissing(String(address), 'warehouse')
   const [lost] = logged(worker, 'warehouse.lost')
-  expect(lost).toMatchObject({ job: 'pass', why: expect.stringContaining('the disk is full') })
+  expect(lost).toMatchObject({ job: 'sync', why: expect.stringContaining('the disk is full') })
   expect([lost!.stream, lost!.stack]).toEqual([expect.any(String), expect.stringContaining(' at ')])
   expect(await metricsOf(String(address))).toMatch(/^deskmirror_ready\{part="warehouse"\} 0/m)
 

@@ -78,7 +78,6 @@ function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
     part('sync_census', 'id', all),
     part('sync_audit_rows', 'row_id', all),
     anyMention('sync_gaps', 'subject'),
-    anyMention('webhook_deliveries', 'body'),
   ]
 }
 

@@ -9,7 +9,7 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Priority } from '../core/api-request.ts'
 import type { BudgetBar, BudgetData, BudgetPause } from '../core/budget.ts'
 
-export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks' | 'audit'
+export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'audit'
 
 type RequestSource = {
   readonly project: ProjectId
