@@ -14,11 +14,11 @@ export type Backend = {
   readonly worker: <D>(name: string, work: JobHandler<D>, options?: JobWorkerOptions) => void
   /** Brings these schedules up to date, safely with other processes doing the same. Other schedules stay. */
   readonly ensureSchedules: <D>(queue: JobQueue<D>, schedules: readonly JobSchedule<D>[]) => Promise<void>
-  /** How a person resumes a queue of this name in the store; empty if none can be paused. */
+  /** How a person resumes a queue of this name in Redis; empty if none can be paused. */
   readonly resumeStep: (queue: string) => string
   /** Its pages below `/queues`; null: it has none. */
   readonly loadBoard: (() => Promise<RoutesPlugin>) | null
-  /** Rejects within seconds when the store does not answer, or refuses writes. */
+  /** Rejects within seconds when Redis does not answer, or refuses writes. */
   readonly ping: () => Promise<void>
   /** Waits for active jobs, without a limit. */
   readonly close: () => Promise<void>
@@ -29,7 +29,7 @@ export class QueueUnavailableError extends UserError {}
 
 /** What is used of a queue of BullMQ; the queue in this process has the same. */
 export type JobQueue<D> = {
-  /** In its store; without one it is never paused. Each call may throw QueueUnavailableError. */
+  /** In Redis; without it the queue is never paused. Each call may throw QueueUnavailableError. */
   readonly name?: string
   addBulk(jobs: NewJob<D>[]): Promise<unknown>
   isPaused(): Promise<boolean>
