@@ -3,7 +3,6 @@
 import { decideBatch, decideSending, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
-import { readSlotLimits } from '../app/request-budgets.ts'
 import { reviewQueuedBatch } from '../app/review.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
@@ -21,6 +20,7 @@ import type {
   SelectionMismatch,
 } from '../outbox/outbox.ts'
 import { withOutboxSnapshot } from '../outbox/sql/outbox.ts'
+import { steadyLimits } from '../service/core/budget.ts'
 import { decodeSegment, escapeName, withQuery } from '../values/address.ts'
 import { errorText } from '../values/user-error.ts'
 import { addressOf } from './blocks.ts'
@@ -101,7 +101,6 @@ export async function readSelection(
   filter: OutboxFilter,
   { limit, only, after }: PageOfRows = { limit: 0, only: null, after: 0 },
 ) {
-  const limits = await readSlotLimits(warehouse, project)
   return withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
     const named = await outbox.digestOf(filter)
     const shown = only === null ? filter : { ...filter, operations: [only] }
@@ -113,7 +112,7 @@ export async function readSelection(
       entries: await outbox.nameEntries(entries),
       counts,
       /** Of all of them, if they were decided about now. */
-      takesMs: estimateBatchMs(limits, counts, ahead),
+      takesMs: estimateBatchMs(steadyLimits(project), counts, ahead),
       batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
     }
   })

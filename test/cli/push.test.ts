@@ -4,7 +4,6 @@ import { command as pushCommand, renderProgress } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/outbox/send/push.ts'
 import { toPushProgress } from '../../src/outbox/send/push.ts'
 import { steadyLimits } from '../../src/service/core/budget.ts'
-import { wideMargins } from '../../src/service/core/margin.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { createUserError, runCommand } from './run-command.ts'
 import { type CliScenario, startCliScenario } from './scenario.ts'
@@ -110,7 +109,7 @@ describe('the output of a push', () => {
 
 describe('the progress', () => {
   const now = Date.parse('2026-06-01T12:00:00Z')
-  const limits = steadyLimits(usualPolicy, wideMargins)
+  const limits = steadyLimits(usualPolicy)
   const failed = { status: 'failed', reason: 'the service answered 404', count: 2, example: 'x' } as const
   const outcomes = {
     settled: 57,
@@ -129,7 +128,7 @@ describe('the progress', () => {
     expect(renderProgress(progress, { tookMs: 30_000, now }, null)).toBe(
       '55 succeeded, 2 failed   the service answered 404 (2)   1,140 left   114 a minute   about 10 min left',
     )
-    const slow = steadyLimits({ ...usualPolicy, rate: { requests: 200, windowMs: 60_000 } }, wideMargins)
+    const slow = steadyLimits({ ...usualPolicy, rate: { requests: 200, windowMs: 60_000 } })
     const [notes, flags] = [
       toPushProgress(slow, { note: 100 }, none, now),
       toPushProgress(slow, { handled: 100 }, none, now),

@@ -117,7 +117,7 @@ function renderNextSteps(
   return steps.filter((step) => step !== false)
 }
 
-/** `320 of 500   310 succeeded, 10 failed   114 a minute   done in about 2 min   rests until …` */
+/** `320 of 500   310 succeeded, 10 failed   117 a minute   done in about 2 min   rests until …` */
 export function renderBatchProgress(
   { rows, settled, counts, perMinute, doneAt, restsUntil, restsBecause }: BatchProgress,
   reasons: BatchReport['reasons'],

@@ -7,7 +7,7 @@ import type { AuditEstimate, GapReport, SyncMode, SyncOutcome } from '../../mirr
 import { readAuditEstimates, readMirrorState } from '../../mirror/sql/mirror-state.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { estimateRequestsMs, steadyLimits } from '../../service/core/budget.ts'
-import { type BudgetPolicy, decodeMargins } from '../../service/core/margin.ts'
+import type { BudgetPolicy } from '../../service/core/budget-policy.ts'
 import { countRecentRequests } from '../../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
@@ -35,8 +35,6 @@ export async function readStatus(
     return { stream, ...counted, ...lastSync, failed: failed ?? unreadable, ahead, due }
   })
   const due = streams.reduce((total, { due }) => total + due, 0)
-  const behaviours = await readBehaviours(db, project)
-  const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
   const { rate } = policy
   return {
     streams,
@@ -47,12 +45,12 @@ export async function readStatus(
     gaps: await listGaps(db, project),
     facts: await countPendingConversations(context),
     nameless: await createOutbox(context).countWithoutProject(),
-    behaviours,
+    behaviours: await readBehaviours(db, project),
     budget: {
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
       limit: rate.requests,
       windowMs: rate.windowMs,
-      forecastMs: estimateRequestsMs(limits, due),
+      forecastMs: estimateRequestsMs(steadyLimits(policy), due),
       lost,
     },
   }
