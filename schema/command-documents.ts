@@ -9,7 +9,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   'writeback list': 'ListWritebacksReport',
   'writeback show': 'ShowWritebackReport',
   'writeback batches': 'BatchesReport',
-  'writeback batches show': 'BatchReport & { review: ReviewSummary, requests: number }',
+  'writeback batches show': 'BatchReport & { review: ReviewSummary }',
   'writeback approve': 'DecisionReport; with --digest: DecisionReport | SelectionMismatch',
   'writeback undo': 'DecisionReport',
   'writeback stop': 'BatchDecisionReport',

@@ -111,19 +111,6 @@ export const outboxTables = {
       done_by: ['text?', 'who decided that stop or resumption'],
     },
   },
-  writeback_previews: {
-    note: 'What the service showed when a write-back was checked against it, before it was sent.',
-    key: ['project_id', 'writeback_id'],
-    columns: {
-      ...projectColumns,
-      writeback_id: ['key', 'the write-back'],
-      epoch: ['integer', 'its epoch then; void if the write-back has another one now'],
-      outcome: ['text', 'would_send, would_change, already_so, stands_against or not_known'],
-      why: ['text?', 'what stands against it, or why it is not known'],
-      would: ['text?', 'what it would change'],
-      checked_at: ['time', 'when the service was asked'],
-    },
-  },
   writeback_cancellations: {
     note: 'Cancellations of a whole batch, or of everything. Each takes effect at once; the rows are updated afterwards.',
     key: ['project_id', 'id'],

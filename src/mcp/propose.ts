@@ -41,6 +41,7 @@ export const proposeTool = defineTool({
     approve: z.looseObject({}).nullable().describe('Where a person sees and decides the batch'),
     known: z.number().describe('Rows whose refs were queued before'),
     groups: z.array(z.string()).describe('What the rows that wait would do'),
+    mirrorAsOf: z.string().nullable().describe('When the mirror, from which that is told, was last read to its end'),
     ...{ rows, mistakes: rows },
   }),
   isOffered: ({ drafts }) => drafts !== null,
@@ -57,7 +58,10 @@ export const proposeTool = defineTool({
         ...{ subject: count === 0 ? null : batch, detail: known === 0 ? null : `${known} rows were queued before` },
       }),
     })
-    const nothing = { batch: null, queued: 0, known: 0, groups: [], rows: [], mistakes: [], notices: [], approve: null }
+    const nothing = {
+      ...{ batch: null, queued: 0, known: 0, groups: [], rows: [], mistakes: [], notices: [] },
+      ...{ approve: null, mirrorAsOf: null },
+    }
     if (report.outcome === 'mistaken') return { ...nothing, outcome: 'mistaken', mistakes: report.mistakes }
     const { batch, queued, known, notices } = { queued: 0, known: 0, notices: [], ...report }
     if (batch === null) return { ...nothing, outcome: 'proposed before', known }
@@ -78,11 +82,12 @@ export const proposeTool = defineTool({
       }
     }
     // Of rows that have not left.
-    const { review } = await reviewQueuedBatch(config, project, batch, { now: now(), onReviews, check: null })
+    const { review } = await reviewQueuedBatch(config, project, batch, { now: now(), onReviews })
     const { http, projects } = config
     return {
       outcome: report.outcome === 'imported before' ? 'proposed before' : 'drafted',
       ...{ batch, queued, known, rows: shown, mistakes: [], notices: notices.map(mistakeText) },
+      mirrorAsOf: review.mirrorAsOf,
       groups: review.groups.map((group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`),
       approve: {
         page: http && workerAddress(http) + path`/console/p/${project.name}/batches/${batch}`,

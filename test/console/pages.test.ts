@@ -337,15 +337,13 @@ test('what customers said, and who they are, is left out of whatever is hidden',
     name: 'Zoë',
     messages: [{ id: '1', content: 'x', name: 'Ann', at: 't' }],
     fields: [{ name: 'plan', value: 'gold' }],
-    check: { changes: [{ field: 'name', old: 'Zoë', new: 'Zoe' }] },
-    checked: { rows: 1, samples: [{ deviation: { changes: [{ field: 'email', old: 'z@x.example', new: null }] } }] },
+    groups: [{ count: 1, samples: [{ changes: [{ field: 'email', old: 'z@x.example', new: null }] }] }],
   }
   expect(hideMessages(found)).toEqual({
     id: 'c1',
     name: null,
     messages: [{ id: '1', content: null, name: null, at: 't' }],
     fields: [],
-    check: null,
-    checked: { rows: 1, samples: [] },
+    groups: [{ count: 1, samples: [] }],
   })
 })

@@ -4,7 +4,6 @@ import type { ListWritebacksReport } from '../../app/outbox.ts'
 import { csvHeader, toCsvRow } from '../../imports/csv-cells.ts'
 import { operations } from '../../outbox/core/operations.ts'
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
-import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import { writebackStatuses } from '../../outbox/core/state.ts'
 import type {
   EventLogEntry,
@@ -145,10 +144,7 @@ export function showCommand(context: CommandContext): Command {
     )
 }
 
-function renderWriteback(
-  { writeback, events, check, waitsFor, holds }: ShowWritebackReport,
-  hint: CommandHint,
-): string[] {
+function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, hint: CommandHint): string[] {
   const fields: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],
@@ -158,10 +154,6 @@ function renderWriteback(
     ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
     ['status', writeback.status],
     ['why', writeback.error ?? writeback.step],
-    [
-      'checked',
-      check && `${check.checkedAt}: ${describeVerdict(check)}${check.isVoid ? ' (before its last change)' : ''}`,
-    ],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
     ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
     ['sent', describeSends(writeback)],

@@ -75,13 +75,10 @@ export function renderEstimate(
 export function renderPreview(report: PreviewReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
-  const { counts, checks } = report.review
   const [durationLine = ''] = renderEstimate(report, project, hint)
   const notices = [...report.notices.map(renderKind), ...renderSheet(report)]
   const lines = [durationLine, ...notices, ...(report.draft ? ['they would need approval'] : []), 'nothing was queued']
-  // From the mirror, or by the check.
-  const hasObstacle =
-    counts.stands_against > 0 || checks.samples.some(({ check }) => check?.outcome === 'stands_against')
+  const hasObstacle = report.review.counts.stands_against > 0
   return { document: report, lines: lines.map(toPrintable), exit: hasObstacle ? 3 : 0 }
 }
 

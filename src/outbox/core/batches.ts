@@ -6,7 +6,6 @@ import type { SelectionDigest } from './decision-terms.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import { type Operation, operationTypes } from './operations.ts'
 import type { NamedEntry } from './outbox-entry.ts'
-import type { CheckedOutcomes } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
 /** What a person says about a batch when it is queued. */
@@ -81,8 +80,6 @@ export type BatchReport = {
   readonly outcomes: readonly BatchOutcome[]
   /** Most frequent first; of failed, conflict, uncertain, expired and cancelled write-backs, and of those that rest. */
   readonly reasons: readonly ReasonGroup[]
-  /** Where rows did something else than a check had shown before they were sent. */
-  readonly checked: CheckedOutcomes
   readonly estimate: BatchEstimate
   /** Names the drafts as they are now, for `approve`; null if none can be approved. */
   readonly approval: SelectionDigest | null

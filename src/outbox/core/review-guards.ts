@@ -22,6 +22,8 @@ export type GuardFacts = OwnEdits & {
   readonly target: TargetState | null
   /** It would not be queued, because its ref was queued before. */
   readonly isRefQueued: boolean
+  /** When the streams that have the target were last read to their end (RFC 3339); null if one never was. */
+  readonly mirrorAsOf: string | null
   /** The conversation that `expect` refers to: the target, or one of the visitor's. */
   readonly conversation: ConversationState | null
   /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */

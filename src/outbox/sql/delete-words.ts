@@ -36,9 +36,8 @@ async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: R
     returning project_id as project, id`.execute(trx.db)
   for (const [project, own] of Map.groupBy(rows, (row) => row.project)) {
     const ids = own.map(({ id }) => id)
-    for (const table of ['writeback_events', 'writeback_previews'])
-      await sql`delete from ${sql.table(table)} where project_id = ${project}
-        and writeback_id ${inList(trx.kind, ids)}`.execute(trx.db)
+    await sql`delete from writeback_events where project_id = ${project}
+      and writeback_id ${inList(trx.kind, ids)}`.execute(trx.db)
   }
   return rows.length
 }

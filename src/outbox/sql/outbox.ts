@@ -46,7 +46,7 @@ import {
 } from './lane-history.ts'
 import { readLanes } from './revert-source.ts'
 import { nameEntries, readFacts, readTargets } from './review-facts.ts'
-import { listBatch, listChecked, readAhead, readChecks, storeChecks } from './review-rows.ts'
+import { listBatch, readAhead } from './review-rows.ts'
 import { countWithoutProject, decideSending, readSendingStop } from './sending.ts'
 
 export type Outbox = ReturnType<typeof createOutbox>
@@ -60,7 +60,7 @@ export function createOutbox(context: ProjectDb) {
     ...{ findIds, list, listNewest, listEvents, listLatestEvents, countByStatus, countByOperation, groupReasons },
     ...{ listBatches, findBatch, listBatchNames, listStoppedBatches, countAhead, findBatchRest, countRevertible },
     ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
-    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, readChecks, listChecked, storeChecks },
+    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch },
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
