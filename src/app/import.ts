@@ -51,14 +51,14 @@ export function importWritebacks(
     withWarehouseRetries(config, options, async (warehouse) => {
       const outbox = await openOutbox(config, project, warehouse)
       const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
-      const ahead = await countUnsettled(outbox)
+      const queuedEarlier = await countUnsettled(outbox)
       const onChecked = async () => {
         await options.onReview(await reviewImportFile(project, warehouse, file, options))
       }
       const importOptions = { ...options, onChecked, project: name, approveOver }
       const queued = await importFile(outbox, file, importOptions, warehouse.retry.run)
       if (queued.outcome === 'mistaken' || queued.outcome === 'imported before') return queued
-      return { ...queued, ...estimateSends(await readPace(warehouse, project), ahead, queued.queued) }
+      return { ...queued, ...estimateSends(await readPace(warehouse, project), queuedEarlier, queued.queued) }
     }),
   )
 }

@@ -102,13 +102,13 @@ export async function readSelection(
     const shown = only === null ? filter : { ...filter, operations: [only] }
     const entries = limit === 0 ? [] : await outbox.list(shown, limit, after)
     const counts = countOperations(await outbox.countByOperation(filter))
-    const ahead = filter.batch === undefined ? 0 : await outbox.countAhead(filter.batch)
+    const queuedEarlier = filter.batch === undefined ? 0 : await outbox.countQueuedEarlier(filter.batch)
     return {
       named,
       entries: await outbox.nameEntries(entries),
       counts,
       /** Of all of them, if they were decided about now. */
-      takesMs: estimateBatchMs(limits, counts, ahead),
+      takesMs: estimateBatchMs(limits, counts, queuedEarlier),
       batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
     }
   })

@@ -101,20 +101,20 @@ export async function estimateBatch(
 ): Promise<BatchEstimate> {
   const { draft = 0, queued = 0, sending = 0 } = counts
   const left = draft + queued + sending
-  const none = { left, ahead: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
+  const none = { left, queuedEarlier: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
   if (left === 0) return none
   const statuses: readonly WritebackStatus[] = ['draft', 'queued', 'sending']
   const ofBatch = counted ?? (await outbox.countByOperation({ batch: id, statuses }))
   const open = countOperations(ofBatch.filter(({ status }) => statuses.includes(status)))
-  const ahead = await outbox.countAhead(id)
+  const queuedEarlier = await outbox.countQueuedEarlier(id)
   const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), now)
   const circuit = all ?? batches.get(id)
   const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
   const rest = longestRest([pause, await outbox.findBatchRest(id)], now)
   return {
     ...none,
-    ahead,
-    takesMs: estimateBatchMs(limits, open, ahead) + (rest === null ? 0 : rest.until - now),
+    queuedEarlier,
+    takesMs: estimateBatchMs(limits, open, queuedEarlier) + (rest === null ? 0 : rest.until - now),
     restsUntil: rest === null ? null : toTimestamp(rest.until),
     restsBecause: rest?.because ?? null,
   }

@@ -15,7 +15,7 @@ import { startCliScenario } from './scenario.ts'
 
 const emptyFolder = createTempFolder(afterAll)
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
-const estimate = { ahead: 0, takesMs: 527, worker: false }
+const estimate = { queuedEarlier: 0, takesMs: 527, worker: false }
 
 function writeback(args: readonly string[], work: Parameters<typeof runCommand>[2], input: Buffer = Buffer.of()) {
   return runCommand(writebackCommand, args, work, { now: Date.parse('2026-06-01T12:00:00Z'), input })
@@ -173,7 +173,7 @@ describe('decisions', () => {
 })
 
 test('a list has a head, names, words, refs and short ids, and says how many more match', async () => {
-  const common = { conversationId: c, status: 'conflict', finishedAt: '2026-06-01T11:58:00Z', step: 'x' }
+  const common = { conversationId: c, status: 'conflict', finishedAt: '2026-06-01T11:58:00Z', reason: 'x' }
   const entries = [
     { id: '0199a3f2-51c4-7aaa-8bbb-0123456789ab', operation: 'handled', payload: { handled: true }, visitorName: null },
     {
@@ -192,7 +192,7 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
     {
       listWritebacks: async (_, { name }, filter, part) => {
         expect([filter, part]).toEqual([{ statuses: ['queued', 'conflict'] }, { limit: 2, newest: true }])
-        return { project: name, writebacks: entries, counts: { conflict: 3, queued: 1200 }, nameless: 2 }
+        return { project: name, writebacks: entries, counts: { conflict: 3, queued: 1200 }, withoutProject: 2 }
       },
     },
   )
@@ -209,7 +209,7 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
 
 function queuedImport(project: string) {
   const found = { notices: [], ignoredColumns: [], differing: 0, differingBatch: null, emptyRows: 0, columns: {} }
-  const rows = { batch: 'replies-1', queued: 3, known: 0, ...found }
+  const rows = { batch: 'replies-1', queued: 3, alreadyQueued: 0, ...found }
   return { outcome: 'queued', project, ...rows, ...estimate } as const
 }
 
@@ -256,7 +256,7 @@ describe.concurrent('with a real queue', () => {
     const { batch } = first.document
     expect(first).toMatchObject({
       exit: 0,
-      document: { outcome: 'queued', queued: 3, known: 0, ahead: 0, worker: false },
+      document: { outcome: 'queued', queued: 3, alreadyQueued: 0, queuedEarlier: 0, worker: false },
     })
     expect(batch).toMatch(/^my-replies-1-[0-9a-f]{12}$/)
 
@@ -281,7 +281,10 @@ describe.concurrent('with a real queue', () => {
     const csv = await d.run(['writeback', 'list', '--status', 'failed', '--csv'])
     expect(csv.out.trimEnd().split('\r\n')).toHaveLength(2)
     const corrected = d.file('corrected.csv', csv.out.replace(`,${unknownId},`, `,${d.conversation(1)},`))
-    expect(await d.ask('writeback', 'import', corrected)).toMatchObject({ exit: 0, document: { queued: 1, known: 0 } })
+    expect(await d.ask('writeback', 'import', corrected)).toMatchObject({
+      exit: 0,
+      document: { queued: 1, alreadyQueued: 0 },
+    })
     expect((await d.runProgram(['push', '--quiet'])).exit).toBe(0)
     const list = await d.ask('writeback', 'list', '--batch', batch)
     expect(list.document.counts).toEqual({ succeeded: 2 })

@@ -56,8 +56,8 @@ for (const [clock, offset] of [
       await backup.push()
       expect(performedWrites(o.sandbox)).toHaveLength(4)
       expect(await backup.admin.list({}, 9)).toMatchObject([
-        ...[0, 1, 2].map(() => ({ status: 'conflict', step: expect.stringContaining('it is there already') })),
-        { status: 'conflict', step: expect.stringContaining('it is there already') },
+        ...[0, 1, 2].map(() => ({ status: 'conflict', reason: expect.stringContaining('it is there already') })),
+        { status: 'conflict', reason: expect.stringContaining('it is there already') },
       ])
       // One look before a reply, and one at the reason of a conflict.
       expect(o.sandbox.counts().total - reads).toBeLessThanOrEqual(4 * 2)

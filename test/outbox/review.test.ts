@@ -165,7 +165,10 @@ describe('what the check before sending would find', () => {
     const found = findObstacleInMirror(rowOf(line, 1, queued), all)
     return found === null ? null : `${found.reason}: ${found.why}`
   }
-  const seenAt = (last_message_at: string | null) => ({ at: '2026-05-31T12:00:00Z', seen: { last_message_at } })
+  const seenAt = (last_message_at: string | null) => ({
+    at: '2026-05-31T12:00:00Z',
+    targetSnapshot: { last_message_at },
+  })
   const wroteAt10 = 'visitor_wrote: a visitor wrote at 2026-05-31T10:00:00Z'
 
   test.each<[string, Line, Partial<GuardFacts>, ReviewRow['queued'], string | null]>([
@@ -196,7 +199,7 @@ describe('what the check before sending would find', () => {
       'the time of queueing counts where the mirror did not have it',
       handle,
       {},
-      { at: '2026-05-31T09:00:00Z', seen: null },
+      { at: '2026-05-31T09:00:00Z', targetSnapshot: null },
       `${wroteAt10}, after 2026-05-31T09:00:00Z`,
     ],
     ['reopening is not guarded', reopen, {}, seenAt('2026-05-31T09:00:00Z'), null],
@@ -248,7 +251,7 @@ describe('what the check before sending would find', () => {
     expect(guards(line, facts, queued)).toBe(expected)
   })
 
-  const queuedWith = (name: string | null) => ({ at: '2026-05-31T12:00:00Z', seen: { name, email: null } })
+  const queuedWith = (name: string | null) => ({ at: '2026-05-31T12:00:00Z', targetSnapshot: { name, email: null } })
   const changed = 'edited_since: someone changed the name since it was queued'
   test.each<[string, Line, Partial<GuardFacts>, ReviewRow['queued'], string | null]>([
     ['a correction that is not queued yet', correct({ name: 'Grace' }), {}, null, null],
@@ -295,7 +298,7 @@ describe('what the check before sending would find', () => {
       'the mirror did not have the visitor',
       correct({ name: 'Grace' }),
       {},
-      { at: '2026-05-31T12:00:00Z', seen: null },
+      { at: '2026-05-31T12:00:00Z', targetSnapshot: null },
       null,
     ],
   ])('%s', (_, line, facts, queued, expected) => {

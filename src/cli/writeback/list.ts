@@ -93,15 +93,15 @@ async function runList(
   return { document: report, lines: renderList(report, context.now()), exit: 0 }
 }
 
-function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now: EpochMs): string[] {
+function renderList({ writebacks, counts, withoutProject }: ListWritebacksReport, now: EpochMs): string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
-  if (all === 0) return ['no write-backs', ...renderWithoutProject(nameless)]
+  if (all === 0) return ['no write-backs', ...renderWithoutProject(withoutProject)]
   const beyond = all - writebacks.length
   return [
     ...renderEntries(writebacks, now),
     ...(beyond > 0 ? [`… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`] : []),
     formatCounts(counts),
-    ...renderWithoutProject(nameless),
+    ...renderWithoutProject(withoutProject),
   ]
 }
 
@@ -153,7 +153,7 @@ function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackRe
     ['last words', writeback.lastWords === null ? null : JSON.stringify(writeback.lastWords)],
     ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
     ['status', writeback.status],
-    ['why', writeback.error ?? writeback.step],
+    ['why', writeback.error ?? writeback.reason],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
     ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
     ['sent', describeSends(writeback)],

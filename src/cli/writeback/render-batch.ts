@@ -61,9 +61,9 @@ function renderOutcome({ operation, status, count, samples }: BatchOutcome, now:
 }
 
 function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): string[] {
-  const { left, ahead, takesMs, restsUntil, restsBecause, worker } = estimate
+  const { left, queuedEarlier, takesMs, restsUntil, restsBecause, worker } = estimate
   if (left === 0) return []
-  const before = ahead === 0 ? '' : `, with ${formatCount(ahead)} queued before`
+  const before = queuedEarlier === 0 ? '' : `, with ${formatCount(queuedEarlier)} queued before`
   const sending = state === 'sending' && !worker ? '; no worker is running' : ''
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
   return ['', `${formatCount(left)} left, about ${formatDuration(Math.max(1000, takesMs))}${before}${sending}`, ...rest]

@@ -37,7 +37,7 @@ export async function showWriteback(request: ScreenRequest): Promise<Page | null
     ]),
     'Nothing has happened yet.',
   )
-  const why = writeback.error ?? writeback.step
+  const why = writeback.error ?? writeback.reason
   const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why === null ? nothing : html` ${foreignText(why)}`}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
 ${offered.length === 0 ? nothing : uncertainHelp(writeback, frame)}

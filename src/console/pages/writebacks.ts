@@ -117,7 +117,7 @@ export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Ht
       foreignText(entry.visitorName ?? entry.conversationId ?? entry.visitorId),
       shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140),
       statusOf(entry.status, frame),
-      shortened(entry.error ?? entry.step, 140),
+      shortened(entry.error ?? entry.reason, 140),
     ]),
   )
 }

@@ -65,7 +65,7 @@ export type ReviewRow = {
   /** A queued row that was changed by SQL may be invalid. */
   readonly request: RequestParseResult
   /** The moment of queueing, and what the mirror showed then; null if it is not queued yet. */
-  readonly queued: { readonly at: string; readonly seen: TargetSnapshot | null } | null
+  readonly queued: { readonly at: string; readonly targetSnapshot: TargetSnapshot | null } | null
 }
 
 export type MirroredMessage = { readonly id: string; readonly at: string | null; readonly text: string | null }

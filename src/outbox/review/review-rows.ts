@@ -169,6 +169,7 @@ export function batchSource(reader: Outbox, batch: string): ReviewSource {
 function toRow(queued: QueuedRow, place: number): RowToReview {
   const position = queued.sourceRow ?? place
   const { id, operation, target, rawRequest, createdAt, targetSnapshot } = queued.writeback
-  const seen = { at: createdAt, seen: targetSnapshot }
-  return { queued, row: { position, place, id, operation, target, request: parseRequest(rawRequest), queued: seen } }
+  const request = parseRequest(rawRequest)
+  const row = { position, place, id, operation, target, request, queued: { at: createdAt, targetSnapshot } }
+  return { queued, row }
 }

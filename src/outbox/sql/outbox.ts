@@ -6,7 +6,7 @@ import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { withSnapshotOf } from '../../warehouse/transactions.ts'
 import {
-  countAhead,
+  countQueuedEarlier,
   countRevertible,
   findBatch,
   findBatchRest,
@@ -58,7 +58,15 @@ export function createOutbox(context: ProjectDb) {
   const repeated = ofProject(context, {
     ...{ readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },
     ...{ findIds, list, listNewest, listEvents, listLatestEvents, countByStatus, countByOperation, groupReasons },
-    ...{ listBatches, findBatch, listBatchNames, listStoppedBatches, countAhead, findBatchRest, countRevertible },
+    ...{
+      listBatches,
+      findBatch,
+      listBatchNames,
+      listStoppedBatches,
+      countQueuedEarlier,
+      findBatchRest,
+      countRevertible,
+    },
     ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
     ...{ nameEntries, readFacts, readTargets, readAhead, listBatch },
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },

@@ -146,7 +146,7 @@ async function readNewerMessages(
     if (operation !== 'message' || queued === null) return []
     const queuedAt = (parseTime(queued.at) ?? 0) - wholeSecondsSlack
     // A second less, as texts with and without fractions of a second are compared.
-    const since = Math.min(queuedAt, parseTime(queued.seen?.last_message_at) ?? queuedAt) - 1
+    const since = Math.min(queuedAt, parseTime(queued.targetSnapshot?.last_message_at) ?? queuedAt) - 1
     return [{ id, since: rfc3339(since) }]
   })
   if (replies.length === 0) return new Map()

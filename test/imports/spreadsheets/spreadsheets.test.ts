@@ -130,7 +130,7 @@ describe('sent', () => {
     const o = await createOutboxFixture({ size: { conversations: 120, visitors: 120, calls: 0 }, mirrored: false })
     await syncOnce(o.instance.url!, o.sandbox, { streams: ['conversations', 'messages', 'visitors'] })
     const { reviews, report } = await importSheet(o)
-    expect(report).toMatchObject({ outcome: 'queued', queued: 146, known: 0, ignoredColumns: ['Owner'] })
+    expect(report).toMatchObject({ outcome: 'queued', queued: 146, alreadyQueued: 0, ignoredColumns: ['Owner'] })
     // A visitor writes behind the flag of row 7, and an agent corrects the visitor of row 102.
     o.sandbox.mutate.visitorWrites(o.conversation(2), 'One more thing.')
     o.sandbox.mutate.renameVisitor(o.visitor(1), 'By hand', 'by-hand@example.com')
