@@ -120,12 +120,12 @@ export const syncTables = {
     },
   },
   sync_requests: {
-    note: 'Recent requests outside of sync runs: pushes, dry runs of imports, audits, write-backs and webhooks of workers.',
+    note: 'Recent requests outside of sync runs: pushes, audits, write-backs and webhooks of workers.',
     key: ['project_id', 'id'],
     columns: {
       ...projectColumns,
       id: ['key', 'UUID'],
-      purpose: ['text', 'push, dry_run, audit, writebacks or webhooks'],
+      purpose: ['text', 'push, audit, writebacks or webhooks'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       request_log: ['json', 'pairs of a time and the requests sent until then, of the last ten minutes'],
     },

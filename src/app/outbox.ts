@@ -47,11 +47,11 @@ export function addWriteback(
 ): Promise<AddWritebackReport> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     const status = needsApproval(1, project) ? 'draft' : 'queued'
-    const ahead = await countUnsettled(outbox)
+    const queuedEarlier = await countUnsettled(outbox)
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await outbox.enqueue([[request]], options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
-    const estimate = estimateSends(await readPace(warehouse, project), ahead, id === null ? 0 : 1)
+    const estimate = estimateSends(await readPace(warehouse, project), queuedEarlier, id === null ? 0 : 1)
     return { project: project.name, id, status, ...estimate }
   })
 }
@@ -62,7 +62,7 @@ export type ListWritebacksReport = {
   /** All matching write-backs, by status. */
   readonly counts: StatusCounts
   /** Rows in the warehouse without a project, which are never sent. */
-  readonly nameless: number
+  readonly withoutProject: number
 }
 
 export function listWritebacks(
@@ -78,7 +78,7 @@ export function listWritebacks(
       project: project.name,
       writebacks: await outbox.nameEntries(entries),
       counts: await outbox.countByStatus(named),
-      nameless: await outbox.countWithoutProject(),
+      withoutProject: await outbox.countWithoutProject(),
     }
   })
 }

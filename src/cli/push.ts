@@ -108,9 +108,9 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
     ...(remaining.length === 0 ? [] : [`left: ${left}`]),
     ...renderDrafts(report, hint),
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
-    ...renderBlockedLanes(report.heldLanes, hint),
+    ...renderBlockedLanes(report.blockedLanes, hint),
   ]
-  const needsCheck = outcome === 'held' || unsuccessful.length > 0 || report.heldLanes > 0
+  const needsCheck = outcome === 'held' || unsuccessful.length > 0 || report.blockedLanes > 0
   return { lines, exit: outcome === 'interrupted' ? 1 : needsCheck ? 3 : 0 }
 }
 

@@ -320,8 +320,8 @@ describe('status', () => {
     facts: { conversations: 1200, isRebuild: false },
     audits: estimateDifferences([auditResult(10_412, 2)], now),
     writebacks: { queued: 3 },
-    nameless: 1,
-    heldLanes: 2,
+    withoutProject: 1,
+    blockedLanes: 2,
     behaviours: [
       { name: 'calls.order', value: 'oldest', evidence: 'a page of \u001b[31m200', learnedAt: '2026-06-01T11:58:00Z' },
     ],

@@ -16,7 +16,7 @@ const done: PushReport = {
   requests: 2500,
   outcome: 'done',
   notices: [],
-  heldLanes: 0,
+  blockedLanes: 0,
   stopped: [],
   reasons: [],
 }
@@ -63,7 +63,7 @@ describe('the output of a push', () => {
       queue: { succeeded: 9, conflict: 2, failed: 1, queued: 4, draft: 3, uncertain: 2 },
       outcome: 'held',
       notices: ['message, handled stay queued: the key lacks conversations:write'],
-      heldLanes: 2,
+      blockedLanes: 2,
     })
     expect([exit, ...out.split('\n')]).toEqual([
       3,
@@ -86,7 +86,7 @@ describe('the output of a push', () => {
     ['an uncertain one', { settled: { uncertain: 1 } }, 3],
     ['an expired one', { settled: { expired: 1 } }, 3],
     ['the circuit breaker, or a missing scope', { outcome: 'held' }, 3],
-    ['a blocked lane', { heldLanes: 1 }, 3],
+    ['a blocked lane', { blockedLanes: 1 }, 3],
     ['Ctrl-C', { outcome: 'interrupted', settled: { failed: 1 } }, 1],
   ])('%s', async (_, report, exit) => {
     expect((await runPush(report)).exit).toBe(exit)
@@ -181,8 +181,8 @@ describe.concurrent('against a service', () => {
     await enqueue(scenario, scenario.conversation(0))
     const { exit, out, err } = await scenario.run(['push', '--quiet'], { env: { DESKMIRROR_READ_ONLY: '1' } })
     expect([exit, out, err]).toEqual([2, '', expect.stringMatching(/switched off \(DESKMIRROR_READ_ONLY\)\n {2}→ /)])
-    expect(await scenario.warehouse.query('select status, epoch, project_id from writebacks')).toEqual([
-      { status: 'queued', epoch: 0, project_id: '' },
+    expect(await scenario.warehouse.query('select status, fencing_token, project_id from writebacks')).toEqual([
+      { status: 'queued', fencing_token: 0, project_id: '' },
     ])
   })
 

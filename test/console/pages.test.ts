@@ -76,7 +76,7 @@ describe('the overview says', () => {
       lost: null,
       failures: [],
       writebacks: {},
-      heldLanes: 0,
+      blockedLanes: 0,
     },
     waiting: { count: 0, since: null, isDerived: true },
     budget: { limit: 600, from: now - 3_600_000, to: now, stepMs: 60_000, bars: [], pauses: [] },
@@ -109,7 +109,7 @@ describe('the overview says', () => {
   })
 
   test('what a person must do', () => {
-    expect(said({ writebacks: { draft: 1, uncertain: 3 }, heldLanes: 2 })).toEqual(
+    expect(said({ writebacks: { draft: 1, uncertain: 3 }, blockedLanes: 2 })).toEqual(
       expect.arrayContaining([
         'act: 1 draft waits for an approver.',
         'act: 3 write-backs may or may not have arrived. Until a person decides, what was queued after it for the same conversation or visitor waits.',
@@ -337,15 +337,13 @@ test('what customers said, and who they are, is left out of whatever is hidden',
     name: 'Zoë',
     messages: [{ id: '1', content: 'x', name: 'Ann', at: 't' }],
     fields: [{ name: 'plan', value: 'gold' }],
-    check: { changes: [{ field: 'name', old: 'Zoë', new: 'Zoe' }] },
-    checked: { rows: 1, samples: [{ deviation: { changes: [{ field: 'email', old: 'z@x.example', new: null }] } }] },
+    groups: [{ count: 1, samples: [{ changes: [{ field: 'email', old: 'z@x.example', new: null }] }] }],
   }
   expect(hideMessages(found)).toEqual({
     id: 'c1',
     name: null,
     messages: [{ id: '1', content: null, name: null, at: 't' }],
     fields: [],
-    check: null,
-    checked: { rows: 1, samples: [] },
+    groups: [{ count: 1, samples: [] }],
   })
 })

@@ -44,7 +44,7 @@ export async function readStatus(
     running,
     gaps: await listGaps(db, project),
     facts: await countPendingConversations(context),
-    nameless: await createOutbox(context).countWithoutProject(),
+    withoutProject: await createOutbox(context).countWithoutProject(),
     behaviours: await readBehaviours(db, project),
     budget: {
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
@@ -77,7 +77,7 @@ export async function readProjectState(context: ProjectDb, now: number) {
     ...(await readProjectIncidents(db, project, now)),
     audits: await readAuditEstimates(context, now),
     writebacks: await createOutbox(context).countByStatus({}),
-    heldLanes: await countBlockedLanes(db, project),
+    blockedLanes: await countBlockedLanes(db, project),
   }
 }
 
@@ -183,9 +183,9 @@ export type StatusReport = {
   readonly audits: readonly AuditEstimate[]
   readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
-  readonly nameless: number
+  readonly withoutProject: number
   /** Lanes that wait until a person resolves an uncertain write-back. */
-  readonly heldLanes: number
+  readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
   /** Requests of all processes in the last window, and how long the pending work takes at the configured rate. */
   readonly budget: {
