@@ -92,7 +92,7 @@ function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
   const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
   return warehouseFailed.flatMap(({ identity: { project, stream, mode } }): PlannedSyncJob[] => {
     const job = parseJob('sync', { project: project?.name, stream, mode })
-    return job === null ? [] : [{ queue: 'sync', job }]
+    return job === null ? [] : [{ queue: job.mode === 'audit' ? 'audits' : 'sync', job }]
   })
 }
 

@@ -46,8 +46,8 @@ describe('a schedule firing starts', () => {
     expect(streams('availability')).toEqual(['sync: availability, incremental'])
   })
 
-  test('audit: the streams whose rows are drawn, in the backfill queue', () => {
-    expect(streams('audit')).toEqual(['backfill: conversations, audit', 'backfill: visitors, audit'])
+  test('audit: the streams whose rows are drawn, in a queue of their own', () => {
+    expect(streams('audit')).toEqual(['audits: conversations, audit', 'audits: visitors, audit'])
   })
 
   test('only streams that the project mirrors', () => {
