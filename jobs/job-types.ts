@@ -151,7 +151,7 @@ async function runSlice(project: ProjectConfig, { stream, mode }: SyncJob, deps:
   if (mode !== 'audit') return runSyncSlice(context, project, { stream, mode, sliceMs, signal })
   const audited = auditedStreams.find((name) => name === stream)
   if (audited === undefined) return { kind: 'done', outcome: 'complete', changed: 0 }
-  return runAuditJob(context, project, { stream: audited, signal })
+  return runAuditJob(context, project, { stream: audited, sliceMs, signal })
 }
 
 /** Children of a list's rows are read immediately, even if the list itself still has years to read. */

@@ -16,11 +16,10 @@ const syncJob = z.strictObject({
 
 /**
  * `schedules`: schedule firings; each job takes milliseconds. `sync`: the first time slice of an incremental sync run.
- * `backfill`: its further slices, and reconciles, in rotation, so that a history of years does not delay new rows. `audits`:
- * each is one long job, which takes no slot that a sync could have.
- * `webhooks`: each makes a handful of requests, and does not wait for a sync run; the job processes all pending deliveries
- * of the project, whichever it was added for. `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has
- * something to send.
+ * `backfill`: its further slices, and reconciles, in rotation, so that a history of years does not delay new rows.
+ * `audits`: each is one long job, and holds no slot that a sync could have. `webhooks`: each makes a handful of requests,
+ * and does not wait for a sync run; the job processes all pending deliveries of the project, whichever it was added for.
+ * `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has something to send.
  */
 const jobSchemas = {
   schedules: z.discriminatedUnion('round', [

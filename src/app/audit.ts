@@ -74,7 +74,12 @@ function nullIfInterrupted(error: unknown): null {
   throw error
 }
 
-type AuditRunOptions = ServiceOptions & Pick<AuditDeps, 'onRow'> & { readonly sampleSize?: number | undefined }
+type AuditRunOptions = ServiceOptions &
+  Pick<AuditDeps, 'onRow'> & {
+    readonly sampleSize?: number | undefined
+    /** After this time its sync releases the streams, as others read them, too. */
+    readonly sliceMs?: Ms
+  }
 
 /** What an audit of a project needs, for the command and for workers. */
 export function createAuditDeps(
@@ -82,10 +87,10 @@ export function createAuditDeps(
   budgets: RequestBudgets,
   project: ProjectConfig,
   service: Service,
-  { sampleSize = project.auditSample, onRow, ...options }: AuditRunOptions,
+  { sampleSize = project.auditSample, sliceMs = 20_000, onRow, ...options }: AuditRunOptions,
 ): AuditDeps {
   const { projectId, schema } = project
-  const syncOptions = { ...options, signal: service.signal }
+  const syncOptions = { ...options, sliceMs, signal: service.signal }
   return {
     ...project,
     streams: new Set(project.streams),
@@ -102,16 +107,13 @@ export function createAuditDeps(
   }
 }
 
-/** After this time a sync releases the streams, as others read them, too. */
-const sliceMs: Ms = 20_000
-
 /** Lists of children that fail are differences, too, so they do not end it. */
 async function catchUp(
   warehouse: Warehouse,
   budgets: RequestBudgets,
   project: ProjectConfig,
   stream: AuditedStream,
-  options: ServiceOptions,
+  { sliceMs, ...options }: ServiceOptions & { readonly sliceMs: Ms },
 ): Promise<void> {
   const { signal, log } = options
   const streams = auditedNames(new Set(project.streams), stream)

@@ -6,20 +6,20 @@ import type { AuditedStream } from '../mirror/mirror.ts'
 import { canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import { currentPause, pauseProject, serviceOptions, type WorkerResources, withWorkerService } from './resources.ts'
-import type { SyncSliceResult } from './sync-slice.ts'
+import type { SliceOptions, SyncSliceResult } from './sync-slice.ts'
 
-/** `signal`: interrupts it within seconds. */
+/** `sliceMs`: of its sync. `signal`: interrupts it within seconds. */
 export async function runAuditJob(
   resources: WorkerResources,
   project: ProjectConfig,
-  { stream, signal }: { readonly stream: AuditedStream; readonly signal: AbortSignal },
+  { stream, sliceMs, signal }: Omit<SliceOptions, 'mode'> & { readonly stream: AuditedStream },
 ): Promise<SyncSliceResult> {
   const { warehouse, budgets, log, metrics } = resources
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
   const mirror = openMirror(warehouse, project.projectId)
   if (!(await canAudit(mirror, new Set(project.streams), stream))) return { kind: 'done', outcome: 'gaps', changed: 0 }
-  const options = serviceOptions(resources, project, signal)
+  const options = { ...serviceOptions(resources, project, signal), sliceMs }
   try {
     const { result, notices } = await withWorkerService(resources, project, signal, 'audit', (service) =>
       runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream),

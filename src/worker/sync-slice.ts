@@ -12,7 +12,7 @@ import { currentPause, type PausedResult, pauseProject, serviceOptions, type Wor
 type SyncSliceMode = 'incremental' | 'reconcile'
 
 /** `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it after the current page. */
-type SliceOptions = {
+export type SliceOptions = {
   readonly stream: StreamName
   readonly mode: SyncSliceMode
   readonly sliceMs: Ms

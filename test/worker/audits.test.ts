@@ -42,6 +42,21 @@ test('a worker audits by schedule, and corrects what is wrong beside the syncs',
   expect(await findDifferences(warehouse, sandbox, undefined, ['messages'])).toEqual([])
 })
 
+test('the sync of an audit releases its streams after each time slice, and is continued to its end', async () => {
+  const { stores, sandbox, warehouse } = await startTest()
+  const project = auditedEverySecond(sandbox)
+  const onlyAudits = { ...project, schedules: { ...project.schedules, incremental: { kind: 'off' } } } as const
+  for (const { id } of sandbox.truth('conversations')) sandbox.mutate.visitorWrites(id!)
+  sandbox.setSwitches({ 'latency.after': 200 })
+  const worker = await startWorkerInProcess(workerConfig(stores, [onlyAudits]), { sliceMs: 1000 })
+  await worker.waitFor(({ event, stream }) => event === 'audit.ended' && stream === 'conversations')
+  const [audit] = await warehouse.query(`select compared, differing from sync_audits where stream = 'conversations'`)
+  expect(audit).toEqual({ compared: 25, differing: 0 })
+  expect(worker.log.filter(({ event }) => event === 'job.failed')).toEqual([])
+  const runs = await warehouse.query('select distinct outcome from sync_runs order by outcome')
+  expect(runs).toEqual([{ outcome: 'complete' }, { outcome: 'interrupted' }])
+})
+
 test('a worker that stops interrupts an audit within seconds: the log says so, and nothing is stored', async () => {
   const { stores, sandbox, warehouse } = await startTest()
   sandbox.setSwitches({ 'latency.after': 500 })
