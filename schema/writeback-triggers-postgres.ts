@@ -54,7 +54,6 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_arrived: refuse(rules.refusals.arrived),
       // A new token: a process that has read the row before must not send the changed one.
       writebacks_changed: `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.fencing_token := old.fencing_token + 1; return new;`,
-      writebacks_sent: `if ${rules.isSendingStopped(`${schema}.`)} then return null; end if; return new;`,
       writebacks_revoked: `if new.reason is not distinct from old.reason then
           new.reason := pg_catalog.concat(new.status, ' while it was on its way'); end if;
         new.revoked_as := new.status; new.status := old.status; new.finished_at := null; new.error := null;
@@ -85,7 +84,6 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_arrived: of('before update of status', "old.status = 'succeeded' and new.status <> 'succeeded'"),
       writebacks_changed: of(`before update of ${rules.request.join(', ')}`, rules.differ('postgres', rules.request)),
       writebacks_logged: of('after update of status, reason', rules.differ('postgres', ['status', 'reason'])),
-      writebacks_sent: of('before update of status', rules.isSent),
       writebacks_revoked: of('before update of status', rules.isRevoked),
       writebacks_rebatched: of('after update of batch_id', rules.differ('postgres', ['batch_id'])),
       writebacks_unbatched: of('after delete', 'old.batch_id is not null'),

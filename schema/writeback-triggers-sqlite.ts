@@ -37,10 +37,6 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
       `before update of status on writebacks when old.status = 'succeeded' and new.status <> 'succeeded'`,
       refuse(rules.refusals.arrived),
     ],
-    writebacks_sent: [
-      `before update of status on writebacks when ${rules.isSent} and ${rules.isSendingStopped('')}`,
-      'select raise(ignore)',
-    ],
     // A new token: a process that has read the row before must not send the changed one.
     writebacks_changed: [
       `after update of ${rules.request.join(', ')} on writebacks when ${rules.differ('sqlite', rules.request)}`,

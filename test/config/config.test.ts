@@ -383,15 +383,6 @@ projects:
     expect(load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl).toContain('hunter2')
   })
 
-  test('a project with a database of its own, which former versions had, is refused with what to do', () => {
-    write('deskmirror.yaml', yaml.replace('    schema: freeze', '    database_url: { env: SCHOOL_DB }'))
-    write('school.key', 'k')
-    // Also `migrate`, which needs no project.
-    expect(problemsOf({ SHOP_KEY: key, SCHOOL_DB: 'sqlite:school.db' }, 'database')).toEqual([
-      'deskmirror.yaml:16 projects.school.database_url is for all projects: move it to the top of the file; for a project in another database, run another worker with another file',
-    ])
-  })
-
   test('projects are described in one place', () => {
     write('deskmirror.yaml', yaml)
     write('school.key', 'k')

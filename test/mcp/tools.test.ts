@@ -12,7 +12,7 @@ import type { McpClient } from './mcp-client.ts'
 import { type McpFixture, openMcpFixture } from './mcp-fixture.ts'
 import { askQuestions } from './support-questions.ts'
 
-/** The sandbox sends undocumented fields of these; `facts_state` has a column of an older version. */
+/** The sandbox sends undocumented fields of these; of `facts_state`, a column's note has the word. */
 const views = ['dim_visitor', 'fct_call']
 const discoveringObjects = {
   postgres: views,

@@ -5,7 +5,6 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openWarehouse } from '../../src/app/open.ts'
 import { databases } from '../support/databases.ts'
-import { createReleased } from '../warehouse/released-warehouse.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 const conversation = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -20,7 +19,7 @@ type RoleSession = {
   readonly own: (text: string) => Promise<Record<string, unknown>[]>
 }
 
-/** A warehouse migrated from an earlier version, and a role with the given grants. */
+/** A warehouse, and a role with the given grants. */
 async function connectRole(grants: (schema: string, role: string) => string): Promise<RoleSession> {
   const place = await databases.find(({ name }) => name === 'postgres')!.makeEmpty()
   onTestFinished(() => place.drop())
@@ -35,7 +34,7 @@ async function connectRole(grants: (schema: string, role: string) => string): Pr
     new pg.Client({ connectionString: plain.href }),
   ]
   await Promise.all([client.connect(), owner.connect()])
-  await createReleased({ kind: 'postgres', url: url.href })
+  await owner.query(`create schema ${schema}`)
   const warehouse = await openWarehouse(url.href)
   const role = `tool_${randomUUID().replaceAll('-', '')}`
   await owner.query(`create role ${role}; ${grants(schema, role)}`)

@@ -184,9 +184,9 @@ function newMessages(
   return messages.filter(({ id }) => !before.has(id) && !matchedIds.has(id))
 }
 
-/** Null if they were not all stored; earlier versions stored only those of the last minutes. */
+/** Null if they were not all stored. */
 export function messageIdsBefore({ evidence: { before } }: Writeback): ReadonlySet<string> | null {
-  return before?.ids === undefined || before.since !== undefined ? null : new Set(before.ids)
+  return before?.ids === undefined ? null : new Set(before.ids)
 }
 
 /** A digest of the messages' texts, independent of their order. */

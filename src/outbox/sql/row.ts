@@ -83,7 +83,6 @@ export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuild
 const text = z.string()
 const targetStateSchema = z
   .looseObject({
-    since: text,
     ids: z.array(text),
     lastMessageAt: text.nullable(),
     ...Object.fromEntries(shownNames.map((name) => [name, text.nullable()])),

@@ -64,22 +64,22 @@ export function decideSending(
 }
 
 export function createSends(context: ProjectDb) {
-  return ofProject(context, { read: readSends, hold, countRepetitions, hasRowsOfEarlierVersion, resume })
+  return ofProject(context, { read: readSends, hold, countRepetitions, resume })
 }
 
-type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null; isNew: number }
+type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null }
 
-/** `key`: names the number outside of the database. `isNew`: the project has neither sent with its token nor been held. */
+/** `key`: names the number outside of the database. */
 export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
   const { rows } = await sql<SendsRow>`
     select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
-      own.held_why as why, case when own.token is null then 1 else 0 end as "isNew"
+      own.held_why as why
     from sync_sends common left join sync_sends own on own.project_id = ${project} where common.project_id = ''`.execute(
     db,
   )
-  const { key = '', sends = 0, heldAt = null, why = null, isNew = 1 } = rows[0] ?? {}
+  const { key = '', sends = 0, heldAt = null, why = null } = rows[0] ?? {}
   const held = heldAt === null ? null : { since: toTimestamp(heldAt), why: why ?? '' }
-  return { key: `${key}:${project}`, sends, held, isNew: isNew === 1 }
+  return { key: `${key}:${project}`, sends, held }
 }
 
 /** In the transaction that records the send, so that a backup has both or neither. */
@@ -114,13 +114,6 @@ async function countRepetitions(context: ProjectDb, { evidence }: Transition): P
       and not exists (select 1 from sync_sends where project_id = ${project}
         and ${epochSeconds(kind, 'writebacks.created_at')} * 1000 <= resumed_at)`.execute(db)
   return rows.filter((row) => decodeEvidence(kind, row.evidence).alreadyThere !== undefined).length
-}
-
-/** A backup of that version has no token, and gets another one than what was sent since has. */
-async function hasRowsOfEarlierVersion({ db, project }: ProjectDb): Promise<boolean> {
-  const { rows } = await sql`select 1 from writebacks where project_id = ${project}
-    and created_at < (select applied_at from sync_schema where name = '0025_retention') limit 1`.execute(db)
-  return rows.length > 0
 }
 
 /** Returns how many queued write-backs became drafts; null if sending is not held. */

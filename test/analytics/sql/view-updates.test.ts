@@ -122,9 +122,13 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
   test(`a view of a user that reads columns which are gone must be dropped by the user — ${db.name}`, async () => {
     const { database, all } = await openTestWarehouse(db)
     for (const statement of olderViews) await all(statement)
-    await all('create view mine as select outdated from report_day')
-    await expect(database.open()).rejects.toMatchObject({ why: 'view mine depends on view report_day' })
-    await all('drop view mine')
+    for (const name of ['mine', 'yours']) await all(`create view ${name} as select outdated from report_day`)
+    await expect(database.open()).rejects.toMatchObject({
+      what: 'cannot replace or drop what another view reads',
+      why: 'view mine depends on view report_day; view yours depends on view report_day',
+      next: 'drop that view, run `deskmirror migrate`, and create it again from what there is then',
+    })
+    for (const name of ['mine', 'yours']) await all(`drop view ${name}`)
     await database.open()
   })
 

@@ -73,7 +73,7 @@ for (const db of databases) {
       await insert('sync_gaps', { ...gap, id: 'g2', subject: 's2' })
       for (const parent_id of ['p1', 'p2', 'p3'])
         await insert('sync_children', {
-          ...{ project_id: 'main', stream: 'messages', parent_id, wanted: 1, fetched: 0, attempts: 1 },
+          ...{ project_id: 'main', stream: 'messages', parent_id, requested_version: 1, read_version: 0, attempts: 1 },
           error: parent_id === 'p3' ? 'timeout' : 'status 500',
         })
       await insert('sync_streams', {
