@@ -281,7 +281,8 @@ describe('migrate', () => {
 
 const auditResult = (compared: number, differing: number): AuditResult => ({
   ...{ id: 'a', stream: 'conversations', startedAt: '2026-06-01T00:20:00Z', finishedAt: '2026-06-01T01:00:00Z' },
-  ...{ population: 1_203_442, drawn: compared, compared, differing, gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
+  ...{ population: 1_203_442, drawn: compared, compared, differing, corrected: differing },
+  ...{ gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
 })
 
 describe('status', () => {

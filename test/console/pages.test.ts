@@ -98,7 +98,7 @@ describe('the overview says', () => {
   test('what the audits show', () => {
     const result = (differing: number): AuditResult => ({
       ...{ id: 'a', stream: 'conversations', startedAt: ago(3600), finishedAt: ago(60), population: 90_000 },
-      ...{ drawn: 10_000, compared: 10_000, differing, gone: 0, unreadable: 0, requests: 1, tookMs: 1 },
+      ...{ drawn: 10_000, compared: 10_000, differing, corrected: 0, gone: 0, unreadable: 0, requests: 1, tookMs: 1 },
     })
     expect(said({ audits: estimateDifferences([result(0)], now) })).toContain(
       'fine: Audit: with 95 % confidence fewer than 3 in 10,000 conversations differ. 10,000 were read again, none differed.',
