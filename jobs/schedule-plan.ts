@@ -116,7 +116,7 @@ function scheduledStreams(schedule: ScheduleName, { streams }: Mirrored): readon
   return streamsBySchedule[schedule].filter((stream) => streams.includes(stream))
 }
 
-/** Of each mode: long work does not start in `sync`. */
+/** Long work starts elsewhere than in `sync`. */
 const queueOfMode = { incremental: 'sync', reconcile: 'backfill', audit: 'audits' } as const
 
 export function syncJobsOfSchedule(schedule: ScheduleName, project: Mirrored): PlannedSyncJob[] {

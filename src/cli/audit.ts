@@ -59,9 +59,7 @@ function renderAudit(report: AuditReport, now: EpochMs): Rendered {
       ...alignColumns(audits.map(auditRow)),
       ...alignColumns(differences.map(differenceRow)),
       ...notices,
-      ...(outcome === 'interrupted'
-        ? ['interrupted: nothing of this audit is stored, and the next one draws again']
-        : []),
+      ...(outcome === 'interrupted' ? ['interrupted: the running audit is lost, and the next one draws again'] : []),
       ...alignColumns([[project, pluralize(requests, 'request')], ...auditRows(estimates, now)]),
     ],
     exit: differing === 0 && isWhole ? 0 : 3,

@@ -113,7 +113,8 @@ describe('audit', () => {
   })
 
   test('exits with 3 if it was interrupted, or a stream could not be audited', async () => {
-    expect((await print(audit(), { outcome: 'interrupted' })).exit).toBe(3)
+    const { exit, out } = await print(audit(), { outcome: 'interrupted' })
+    expect([exit, out]).toEqual([3, expect.stringContaining('interrupted: the running audit is lost')])
     expect((await print(audit(), { notices: ['visitors cannot be audited'] })).exit).toBe(3)
   })
 })
