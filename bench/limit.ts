@@ -73,11 +73,12 @@ await withTempFolder(async (folder) => {
       .filter(options.isMeasured)
       .map(async (group) => ({ ...group, ...(await measure(group, folder)) }))
     const inProcess = [{ name: 'one client, in memory' }].filter(options.isMeasured)
+    process.stdout.write(`${options.title}\n`)
     const memory = inProcess.map(async (group) => ({ ...group, ...(await measureClient()) }))
     for (const { name, first, later, most, refused } of await Promise.all([...measured, ...memory])) {
       printFigure(`${name}: of the limit, first minute`, 100 * first, '%', 'goal: 97')
       const worst = `at most ${most} in any minute, ${refused} refused`
-      printFigure('  later', 100 * later, '%', `goal: 97; ${options.title}; ${worst}`)
+      printFigure('  later', 100 * later, '%', `goal: 97; ${worst}`)
     }
   } finally {
     await redis.stop()

@@ -123,10 +123,10 @@ describe('the progress', () => {
   const none = { ...outcomes, operations: {} }
 
   test('shows outcomes by reason, what is left, and how long it takes with the reads before each send', () => {
-    const progress = toPushProgress(limits, { handled: 550, note: 647 }, outcomes, now)
-    expect([progress.left, progress.takesMs]).toEqual([1140, 600_000])
+    const progress = toPushProgress(limits, { handled: 550, note: 677 }, outcomes, now)
+    expect([progress.left, progress.takesMs]).toEqual([1170, 600_000])
     expect(renderProgress(progress, { tookMs: 30_000, now }, null)).toBe(
-      '55 succeeded, 2 failed   the service answered 404 (2)   1,140 left   114 a minute   about 10 min left',
+      '55 succeeded, 2 failed   the service answered 404 (2)   1,170 left   114 a minute   about 10 min left',
     )
     const slow = steadyLimits({ ...usualPolicy, rate: { requests: 200, windowMs: 60_000 } })
     const [notes, flags] = [
