@@ -1,4 +1,4 @@
-/** Opens what a review needs, and reviews a file before it is queued, or a batch, from the mirror and without a request. */
+/** Reviews a file before it is queued, or a batch: from the mirror, without a request. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ImportFile } from '../imports/imports.ts'
 import { fileSource } from '../imports/open-file.ts'
@@ -23,7 +23,7 @@ export function reviewImportFile(
   return reviewSource(fileSource(file, expiresAt), { reader, now }, onReviews)
 }
 
-/** What the rows of a batch that have not left would do. `drafts`: names those that were reviewed. */
+/** What the rows of a batch would do that have not left. `drafts`: names those of them. */
 export function reviewQueuedBatch(
   config: Config,
   project: ProjectConfig,

@@ -18,7 +18,7 @@ export function refuseRemoved(command: Command, flags: readonly string[], { why,
 export const checkOptions = {
   flags: ['--check', '--limit <n>'],
   instead: {
-    why: 'a review is told from the mirror, and every send looks at the live record first',
+    why: 'a review shows what the mirror has, and every send looks at the live record first',
     next: 'leave it out; `deskmirror sync` brings the mirror up to date',
   },
 } as const

@@ -22,7 +22,8 @@ const maxReviews = 10
 const reviewWaitsMs: Ms = 100
 
 /**
- * Of its counts: with others it is another review. Rows leave all the time while it is sent, and a review takes longer.
+ * Of its counts: with others it is another review. Rows leave all the time while it is sent, and a
+ * review takes longer.
  */
 export function reviewVersion({ queued, sending, succeeded, ...counts }: StatusCounts): string {
   return JSON.stringify(counts)

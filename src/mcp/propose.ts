@@ -41,7 +41,7 @@ export const proposeTool = defineTool({
     approve: z.looseObject({}).nullable().describe('Where a person sees and decides the batch'),
     alreadyQueued: z.number().describe('Rows whose refs were queued before'),
     groups: z.array(z.string()).describe('What the rows that wait would do'),
-    mirrorAsOf: z.string().nullable().describe('When the mirror, from which that is told, was last read to its end'),
+    mirrorAsOf: z.string().nullable().describe('When the mirror, which this is read from, was last complete'),
     ...{ rows, mistakes: rows },
   }),
   isOffered: ({ drafts }) => drafts !== null,

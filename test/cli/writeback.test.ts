@@ -373,11 +373,11 @@ describe.concurrent('with a real queue', () => {
     [['import', 'replies.csv', '--dry-run', '--limit', '7'], '--limit'],
     [['batches', 'show', 'replies', '--check'], '--check'],
     [['batches', 'show', 'replies', '--limit=7'], '--limit'],
-  ])('%j is refused with what to do: a review is told from the mirror', async (args, option) => {
+  ])('%j is refused with what to do: a review shows what the mirror has', async (args, option) => {
     const { exit, out, err } = await runInProcess(['writeback', ...args], { cwd: emptyFolder })
     expect([exit, out]).toEqual([2, ''])
     expect(err.trimEnd().split('\n')).toEqual([
-      `deskmirror: the option ${option} is gone: a review is told from the mirror, and every send looks at the live record first`,
+      `deskmirror: the option ${option} is gone: a review shows what the mirror has, and every send looks at the live record first`,
       '  → leave it out; `deskmirror sync` brings the mirror up to date',
     ])
   })

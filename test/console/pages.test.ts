@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../src/analytics/core/report-period.ts'
 import { changeOf } from '../../src/analytics/report/change.ts'
 import { buildReport } from '../../src/analytics/report/report.ts'
-import { batchProgress } from '../../src/console/batch-state.ts'
+import { batchProgress, reviewAge } from '../../src/console/batch-state.ts'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
@@ -346,4 +346,12 @@ test('what customers said, and who they are, is left out of whatever is hidden',
     fields: [],
     groups: [{ count: 1, samples: [] }],
   })
+})
+
+test('a review says when it was made, and how old the mirror was then', () => {
+  const frame = { timeZone: 'UTC', now } as ProjectFrame
+  const said = (mirrorAsOf: string | null) => textOf(reviewAge({ at: now, mirrorAsOf }, frame))
+  const live = 'every send looks at the live record first'
+  expect(said(ago(240))).toBe(`as the mirror showed it at 12:00:00, 4 min after it was last read to its end; ${live}`)
+  expect(said(null)).toBe(`as the mirror showed it at 12:00:00, which has never been read to its end; ${live}`)
 })

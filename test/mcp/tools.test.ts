@@ -145,6 +145,7 @@ for (const db of databases) {
       expect(data).toMatchObject({
         outcome: 'drafted',
         queued: 3,
+        mirrorAsOf: expect.stringMatching(/Z$/),
         mistakes: [],
         rows: [{ row: 1 }, { row: 2 }, { row: 3 }],
       })

@@ -22,7 +22,7 @@ export type GuardFacts = OwnEdits & {
   readonly target: TargetState | null
   /** It would not be queued, because its ref was queued before. */
   readonly isRefQueued: boolean
-  /** When the streams that have the target were last read to their end (RFC 3339); null if one never was. */
+  /** When the streams with the target were last read to their end (RFC 3339); null = never. */
   readonly mirrorAsOf: string | null
   /** The conversation that `expect` refers to: the target, or one of the visitor's. */
   readonly conversation: ConversationState | null
@@ -183,7 +183,7 @@ type ReplyAge = {
   readonly isRequeued: boolean
 }
 
-/** A newer message with the words of the reply, which was sent from somewhere else: the reply would reach the customer twice. */
+/** A newer message with the words of the reply: sent now, they would reach the customer twice. */
 export function findRepetition(
   messages: readonly ShownReply[],
   payload: WritebackPayload['message'],

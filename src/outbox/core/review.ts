@@ -1,6 +1,7 @@
 /**
- * What a write-back would do, judged from the mirror before it is sent. Each row is compared with its target as the rows
- * before it leave it: a flag behind a reply, which reopens the conversation, is not already set. Pure.
+ * What a write-back would do, judged from the mirror before it is sent. Each row is compared with its
+ * target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
+ * already set. Pure.
  */
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { excerpt } from '../../values/invisible.ts'
@@ -125,7 +126,7 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'id' | 'ope
   readonly expect: string | null
   /** RFC 3339. */
   readonly expiresAt: string | null
-  /** When the mirror was last read to its end, of what the target is in (RFC 3339); null = never. */
+  /** When what has the target was last read to its end (RFC 3339); null = never. */
   readonly mirrorAsOf: string | null
 }
 

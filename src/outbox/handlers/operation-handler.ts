@@ -22,7 +22,10 @@ export type PreconditionResult =
   | { readonly canSend: true; readonly body: Json; readonly before: NonNullable<Evidence['before']> }
   | {
       readonly canSend: false
-      /** `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it cannot be sent. */
+      /**
+       * `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it
+       * cannot be sent.
+       */
       readonly event: 'conflicted' | 'invalid'
       readonly why: string
       readonly evidence?: Evidence

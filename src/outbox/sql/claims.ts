@@ -95,7 +95,8 @@ export function markSending(
       update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${toTimeValue(context, now)}, finished_at = null,
         error = null, revoked_as = null, reason = 'about to be sent', evidence = ${encodeEvidence(kind, marked)},
         lease_until = ${typed('integer', now + leaseMs)}, due_at = ${typed('integer', dueAt)}
-      where project_id = ${project} and id = ${writeback.id} and status = 'queued' and fencing_token = ${writeback.fencingToken}
+      where project_id = ${project}
+        and id = ${writeback.id} and status = 'queued' and fencing_token = ${writeback.fencingToken}
         and owner = ${currentOwner()} and attempts = ${writeback.attempts} and ${nextInLaneSql}
         and not ${coveredByCancelSql} and not ${inStoppedBatchSql} and not ${sendingStoppedSql(project)}`.execute(
       trx.db,
@@ -205,7 +206,8 @@ export async function release(
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
   const released = sql`
     update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged}
-    where project_id = ${project} and id = ${writeback.id} and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
+    where project_id = ${project} and id = ${writeback.id}
+      and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(db))
 }
 

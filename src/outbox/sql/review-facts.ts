@@ -58,7 +58,7 @@ export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]):
   })
 }
 
-/** Of the streams that have a target and its words, the one that was read to its end longest ago; null if one never was. */
+/** When the streams with a target and its words were last read to their end; null = never. */
 async function readMirrorAges(context: ProjectDb): Promise<Readonly<Record<TargetKind, string | null>>> {
   const lastReads = await readLastReads(context)
   const conversations = lastReads.get('conversations')

@@ -194,7 +194,8 @@ async function listMirroredIds({ db, kind, project }: ProjectDb, target: TargetK
 
 /** The write-back is cancelled, but its row is not updated yet. */
 export const coveredByCancelSql = sql`exists (select 1 from writeback_cancellations decided
-  where (decided.project_id = writebacks.project_id or (decided.includes_rows_without_project = 1 and writebacks.project_id = ''))
+  where (decided.project_id = writebacks.project_id
+      or (decided.includes_rows_without_project = 1 and writebacks.project_id = ''))
     and decided.finished_at is null and writebacks.seq > decided.done_to and writebacks.seq <= decided.up_to
     and (decided.batch_id is null or decided.batch_id = writebacks.batch_id))`
 

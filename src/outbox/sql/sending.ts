@@ -131,7 +131,8 @@ function resume(context: ProjectDb, by: string, queued: 'draft' | 'send'): Promi
     if (queued === 'send') return { drafts: 0 }
     const { numAffectedRows } = await sql`
       update writebacks set status = 'draft', reason = ${`back to draft after a restore by ${by}`},
-        fencing_token = fencing_token + 1, owner = null, lease_until = null, due_at = null, approved_by = null, undo_until = null, ${decidedSql(trx, by)}
+        fencing_token = fencing_token + 1, owner = null, lease_until = null, due_at = null, approved_by = null,
+        undo_until = null, ${decidedSql(trx, by)}
       where project_id = ${project} and status = 'queued'`.execute(db)
     return { drafts: Number(numAffectedRows ?? 0n) }
   })
