@@ -16,8 +16,9 @@ const syncJob = z.strictObject({
 })
 
 /**
- * `schedules`: firings of schedules and webhooks; each job takes milliseconds. `sync`: the first time slice of an incremental sync run.
- * `backfill`: its further slices, reconciles and audits, in rotation, so that a history of years does not delay new rows.
+ * `schedules`: firings of schedules and webhooks; each job takes milliseconds. `sync`: the first time slice of an
+ * incremental sync run. `backfill`: its further slices, and reconciles, in rotation, so that a history of years does not
+ * delay new rows. `audits`: each is one long job, and holds no slot that a sync could have.
  * `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has something to send.
  */
 const jobSchemas = {
@@ -27,6 +28,7 @@ const jobSchemas = {
   ]),
   sync: syncJob,
   backfill: syncJob,
+  audits: syncJob,
   writebacks: z.strictObject({ project, lane: z.string().min(1) }),
 }
 
@@ -46,7 +48,7 @@ export function jobId<Queue extends QueueName>(queue: Queue, data: JobData<Queue
 }
 
 export type PlannedSyncJob = {
-  readonly queue: 'sync' | 'backfill'
+  readonly queue: 'sync' | 'backfill' | 'audits'
   readonly job: SyncJob
   /** If the job runs now, it runs once more: what it has read so far may be older than what it is to read. */
   readonly followsActive?: boolean
@@ -62,6 +64,7 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
     schedules: queue('schedules'),
     sync: queue('sync'),
     backfill: queue('backfill'),
+    audits: queue('audits'),
     writebacks: queue('writebacks'),
   }
   const addAll = async <Queue extends QueueName>(name: Queue, jobs: NewJob<JobData<Queue>>[]) => {
@@ -71,7 +74,7 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
   const enqueueLanes = (lanes: readonly JobData<'writebacks'>[]): Promise<void> =>
     addAll('writebacks', lanes.map(toLaneJob))
   const enqueueSyncJobs = async (all: readonly PlannedSyncJob[]): Promise<void> => {
-    for (const name of ['sync', 'backfill'] as const)
+    for (const name of ['sync', 'backfill', 'audits'] as const)
       await addAll(name, all.filter(({ queue }) => queue === name).map(toSyncJob))
   }
   /**

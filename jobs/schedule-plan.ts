@@ -116,11 +116,15 @@ function scheduledStreams(schedule: ScheduleName, { streams }: Mirrored): readon
   return streamsBySchedule[schedule].filter((stream) => streams.includes(stream))
 }
 
-/** Long work starts in `backfill`. */
+/** Long work starts elsewhere than in `sync`. */
+const queueOfMode = { incremental: 'sync', reconcile: 'backfill', audit: 'audits' } as const
+
 export function syncJobsOfSchedule(schedule: ScheduleName, project: Mirrored): PlannedSyncJob[] {
   const mode = schedule === 'reconcile' || schedule === 'audit' ? schedule : 'incremental'
-  const queue = mode === 'incremental' ? 'sync' : 'backfill'
-  return scheduledStreams(schedule, project).map((stream) => ({ queue, job: { project: project.name, stream, mode } }))
+  return scheduledStreams(schedule, project).map((stream) => ({
+    queue: queueOfMode[mode],
+    job: { project: project.name, stream, mode },
+  }))
 }
 
 /** For webhooks. A list that is being read may have been asked before they arrived. */

@@ -37,11 +37,11 @@ export const indexes = [
   'metrics_by_name on analytics_metrics (metric, project_id, window_from)',
   'changes_by_conversation on conversation_changes (project_id, conversation_id)',
   "changes_of_handled on conversation_changes (project_id, conversation_id) where field = 'handled_at'",
-  'children_to_read on sync_children (project_id, stream, due_at) where due_at is not null and fetched = 0',
+  'children_to_read on sync_children (project_id, stream, due_at) where due_at is not null and read_version = 0',
   `children_to_refresh on sync_children (project_id, stream, due_at)
-      where due_at is not null and fetched > 0 and whole is null`,
+      where due_at is not null and read_version > 0 and reread_whole is null`,
   `children_to_proofread on sync_children (project_id, stream, due_at)
-      where due_at is not null and fetched > 0 and whole is not null`,
+      where due_at is not null and read_version > 0 and reread_whole is not null`,
   'children_failing on sync_children (project_id, stream) where error is not null',
   'runs_by_beat on sync_runs (project_id, beat_at)',
   'runs_unfinished on sync_runs (project_id) where finished_at is null',

@@ -30,6 +30,7 @@ export { countAllPending, countPendingParents, listPendingStreams } from './sql/
 export { type FactKind, factKinds, findPendingKind, listPendingFacts, removePendingFacts } from './sql/pending-facts.ts'
 export { countMirrored, readRowCounts } from './sql/row-counts.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
+export { readLastReads } from './sql/sync-runs.ts'
 export { readBehaviours, readCursor, recordBehaviours, writeCursors } from './sql/sync-state.ts'
 export { type MessagesRead, readMessages } from './sync/read-messages.ts'
 export { findRollupHistory, requireConfirmedZone } from './sync/rollup-days.ts'

@@ -84,7 +84,7 @@ describe('one project is described by variables', () => {
       projectId: needed.DESKMIRROR_PROJECT_ID,
       webhookSecrets: [],
       rate: { requests: 600, windowMs: 60_000 },
-      rateMargin: null,
+      rateMargin: 0.02,
       writeRate: { requests: 120, windowMs: 60_000 },
       reserve: 0,
       startDate: null,
@@ -117,7 +117,7 @@ describe('one project is described by variables', () => {
       DESKMIRROR_QUEUE_URL: 'redis://127.0.0.1:6379',
       DESKMIRROR_RATE: '1000/1m',
       DESKMIRROR_WRITE_RATE: '10/s',
-      DESKMIRROR_RATE_MARGIN: '0.02',
+      DESKMIRROR_RATE_MARGIN: '0.05',
       DESKMIRROR_START_DATE: '2024-02-29',
       DESKMIRROR_TIME_ZONE: 'Europe/Berlin',
       DESKMIRROR_LOOK_BACK: '2m',
@@ -151,7 +151,7 @@ describe('one project is described by variables', () => {
     })
     expect(project).toMatchObject({
       rate: { requests: 1000, windowMs: 60_000 },
-      rateMargin: 0.02,
+      rateMargin: 0.05,
       writeRate: { requests: 10, windowMs: 1000 },
       startDate: Date.UTC(2024, 1, 29) / 1000,
       timeZone: 'Europe/Berlin',
@@ -200,7 +200,7 @@ describe('one project is described by variables', () => {
   test('an empty variable counts as not set', () => {
     expect(problemsOf({ ...needed, DESKMIRROR_API_KEY: '' })[0]).toMatch(/^DESKMIRROR_API_KEY is missing/)
     expect(load({ ...needed, DESKMIRROR_RATE: '' }).projects[0]!.rate.requests).toBe(600)
-    expect(load({ ...needed, DESKMIRROR_RATE_MARGIN: 'learned' }).projects[0]!.rateMargin).toBeNull()
+    expect(load({ ...needed, DESKMIRROR_RATE_MARGIN: '' }).projects[0]!.rateMargin).toBe(0.02)
   })
 })
 
@@ -216,8 +216,9 @@ describe('every problem is reported', () => {
   test.each([
     ['DESKMIRROR_RATE', '600', /is "600": write requests per window, like 600\/60s/],
     ['DESKMIRROR_RATE', '0/60s', /is "0\/60s"/],
-    ['DESKMIRROR_RATE_MARGIN', '2%', /is "2%": write a share between 0 and 0.5, like 0.02, or learned/],
+    ['DESKMIRROR_RATE_MARGIN', '2%', /is "2%": write a share between 0 and 0.5, like 0.02/],
     ['DESKMIRROR_RATE_MARGIN', '0.6', /is "0.6"/],
+    ['DESKMIRROR_RATE_MARGIN', 'learned', /is "learned"/],
     ['DESKMIRROR_WRITE_RATE', 'x/60s', /is "x\/60s"/],
     ['DESKMIRROR_VERIFY_AFTER', '2 minutes', /is "2 minutes": write a duration, like 120s or 5m/],
     ['DESKMIRROR_TIME_ZONE', 'Berlin', /is "Berlin": write an IANA time zone/],
@@ -401,15 +402,6 @@ projects:
     ])
     write('deskmirror.yaml', yaml.replace('sqlite:many.db', '{ env: MIRROR_DB }'))
     expect(load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl).toContain('hunter2')
-  })
-
-  test('a project with a database of its own, which former versions had, is refused with what to do', () => {
-    write('deskmirror.yaml', yaml.replace('    schema: freeze', '    database_url: { env: SCHOOL_DB }'))
-    write('school.key', 'k')
-    // Also `migrate`, which needs no project.
-    expect(problemsOf({ SHOP_KEY: key, SCHOOL_DB: 'sqlite:school.db' }, 'database')).toEqual([
-      'deskmirror.yaml:16 projects.school.database_url is for all projects: move it to the top of the file; for a project in another database, run another worker with another file',
-    ])
   })
 
   test('projects are described in one place', () => {

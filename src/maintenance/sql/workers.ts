@@ -31,7 +31,7 @@ export async function removeWorker(db: Db, id: string): Promise<void> {
 
 /** Whether the live workers have different projects or schedules. */
 export async function doWorkersDiffer(db: Db, now: EpochMs): Promise<boolean> {
-  return new Set((await readLiveRows(db, now)).flatMap(({ configuration }) => configuration ?? [])).size > 1
+  return new Set((await readLiveRows(db, now)).map(({ configuration }) => configuration)).size > 1
 }
 
 /** The workers that are alive, oldest first. */

@@ -63,7 +63,7 @@ export async function resolveGaps({ db, project, clock }: ProjectDb, stream: Str
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and resolved_at is null
       and subject not like 'parent:%' and subject <> ${massDeletionGapKey}
-      and (seen_at is null or seen_at < ${since})`.execute(db)
+      and seen_at < ${since}`.execute(db)
   return Number(numAffectedRows)
 }
 

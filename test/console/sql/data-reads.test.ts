@@ -72,7 +72,7 @@ for (const db of databases) {
       await insert('sync_gaps', { ...gap, id: 'g2', subject: 's2' })
       for (const parent_id of ['p1', 'p2', 'p3'])
         await insert('sync_children', {
-          ...{ project_id: 'main', stream: 'messages', parent_id, wanted: 1, fetched: 0, attempts: 1 },
+          ...{ project_id: 'main', stream: 'messages', parent_id, requested_version: 1, read_version: 0, attempts: 1 },
           error: parent_id === 'p3' ? 'timeout' : 'status 500',
         })
       await insert('sync_streams', {
@@ -114,8 +114,8 @@ for (const db of databases) {
         ['conversations', 2, timeAt(0)],
         ['calls', 0, null],
       ])
-      const { lastSyncOf, heldLanes } = await readProjectState(reads, now)
-      expect([lastSyncOf('calls'), lastSyncOf('conversations'), heldLanes]).toMatchObject([
+      const { lastSyncOf, blockedLanes } = await readProjectState(reads, now)
+      expect([lastSyncOf('calls'), lastSyncOf('conversations'), blockedLanes]).toMatchObject([
         { syncedAt: timeAt(3), failed: 'x' },
         { syncedAt: null, failed: null },
         0,
