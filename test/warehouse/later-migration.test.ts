@@ -114,7 +114,7 @@ for (const db of databases) {
     expect(await processes[0]?.query('select requests from sync_runs')).toEqual([{ requests: 1 }])
   })
 
-  test(`a reader is told to migrate first, and changes nothing — ${db.name}`, async () => {
+  test(`a reader says that the warehouse is to be migrated first, and changes nothing — ${db.name}`, async () => {
     const process = await openProcess(await openOlderWarehouse(db), { before: dropChangedIndex })
     await expect(process.requireCurrentSchema()).rejects.toMatchObject({
       why: 'its schema is from an older version (0001_tables)',
