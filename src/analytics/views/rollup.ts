@@ -63,7 +63,7 @@ const comparedDays = (sql: SqlDialect) => `
             and not exists (
               select 1 from sync_gaps g
               where g.project_id = r.project_id and g.resolved_at is null
-                and g.stream not in ('analytics', 'availability') and g.subject not like 'parent:%'
+                and g.stream not in ('analytics', 'availability') and g.dedup_key not like 'parent:%'
                 and coalesce(g.from_ts, r.window_from) < r.window_to and coalesce(g.to_ts, r.window_from) >= r.window_from
             ) then 1 else 0 end as is_final
         from analytics_rollups r

@@ -77,7 +77,7 @@ function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
     part('sync_children', 'parent_id', all),
     part('sync_seen_rows', 'id', all),
     part('sync_audit_rows', 'row_id', all),
-    anyMention('sync_gaps', 'subject'),
+    anyMention('sync_gaps', 'dedup_key'),
     anyMention('webhook_deliveries', 'body'),
   ]
 }
