@@ -12,7 +12,7 @@ import {
 } from './stream-specs.ts'
 
 export const uniqueIndexes = [
-  'gaps_open on sync_gaps (project_id, stream, subject) where resolved_at is null',
+  'gaps_open on sync_gaps (project_id, stream, dedup_key) where resolved_at is null',
   'writebacks_by_order on writebacks (seq)',
   'writebacks_by_ref on writebacks (project_id, ref) where ref is not null',
   // A message of the service is the result of one write-back, never of two.

@@ -1,6 +1,5 @@
 /** The operations of write-backs, as the database checks them: which target each has, and what its payload may hold. */
 import type { DatabaseKind } from './column-types.ts'
-import type { MigrationName } from './migrations/migrations.ts'
 
 export const targetKinds = ['conversation', 'visitor'] as const
 export type TargetKind = (typeof targetKinds)[number]
@@ -37,7 +36,7 @@ export type OperationSpec = {
    * checks of `writebacks`, which name all operations (`writeback-constraints.ts`). In SQLite that makes the table anew, for
    * which `migrate` has to switch `foreign_keys` off before its transaction: people's tables may refer to write-backs.
    */
-  readonly since: MigrationName
+  readonly since: string
   readonly payload: Readonly<Record<string, TextSpec | 'flag'>>
 }
 

@@ -5,6 +5,7 @@
 import type { DatabaseKind } from '../column-types.ts'
 import { createMissing, type Run } from '../create-missing.ts'
 import { createMessagesView } from '../messages-view.ts'
+import type { operationSpecs } from '../operation-specs.ts'
 import { replaceTriggers } from '../triggers.ts'
 
 type Step = (run: Run, kind: DatabaseKind) => Promise<unknown>
@@ -18,10 +19,11 @@ export type Migration = { readonly before?: Step; readonly after?: Step }
 /** By name, which begins with a number. */
 export type Migrations = Readonly<Record<string, Migration>>
 
-/** Those without a step only made what this version describes. */
-export const migrations = { '0001_tables': {} } as const satisfies Migrations
+type Operations = typeof operationSpecs
+type OfOperations = Readonly<Record<Operations[keyof Operations]['since'], Migration>>
 
-export type MigrationName = keyof typeof migrations
+/** Those without a step only made what this version describes. */
+export const migrations: Migrations & OfOperations = { '0001_tables': {} }
 
 /** In order. */
 export const namesOf = (all: Migrations): readonly string[] => Object.keys(all).sort()

@@ -91,7 +91,7 @@ const changes: readonly Change[] = [
            action: 'add_note', sets: ['tag'], readsPerSend: 0, fields: { tag: contentField }, summary: '', examples: [] },\n`,
       ],
     ],
-    named: ['schema/operation-specs.ts', 'src/outbox/handlers/all-handlers.ts'],
+    named: ['schema/migrations/migrations.ts', 'src/outbox/handlers/all-handlers.ts'],
   },
   {
     row: 'a CSV column',

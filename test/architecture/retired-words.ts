@@ -2,7 +2,7 @@
 
 /** Not part of any name: file, folder, type, function, variable, property. */
 export const retiredNames: ReadonlySet<string> = new Set(
-  `barren brakes caretaker crew desk dice door fate floorplan happening house journal keeper leg lesson lessons loose
+  `barren brakes caretaker census crew desk dice door fate floorplan happening house journal keeper leg lesson lessons loose
   mend moment offices ordeal poison portion ringing room rooms shelf spool stories story stranger switchboard talk tenants
   torn vitals walk wish wished wishes workplace`.split(/\s+/),
 )
@@ -12,6 +12,7 @@ export const retiredPhrases: readonly RegExp[] = [
   /\bwish(es|ed)?\b/i,
   /\bbrakes?\b/i,
   /\bcaretakers?\b/i,
+  /\bcensus\b/i,
   /\b(the|a|this|each|every|other) (room|house|door|desk|floor|shelf|leg|fate|happening|keeper|stranger|ordeal)s?\b/i,
   /\bfloor plan\b/i,
   /\bvitals\b/i,

@@ -61,7 +61,7 @@ export async function fillHostile(
   await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
   const text = `'${attack.replaceAll("'", "''")}'`
   await query(
-    `insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, subject)
+    `insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, dedup_key)
       values ('main', 'g1', 'calls', ${text}, '${timeAt(1)}', 1, 's')`,
   )
   await query(

@@ -19,7 +19,7 @@ const write = `insert into writebacks (project_id, operation, conversation_id, p
  */
 const olderSchema = [
   'drop table sync_audit_rows',
-  'alter table sync_runs drop column holder',
+  'alter table sync_runs drop column lock_token',
   'drop index runs_by_end',
   'drop index gaps_closed',
   'create index gaps_closed on sync_gaps (found_at)',
@@ -53,7 +53,7 @@ async function openOlderWarehouse(db: TestDatabase) {
 async function openProcess({ kind, url }: Awaited<ReturnType<typeof openOlderWarehouse>>, migration: Migration) {
   const connection = await connect({ kind, url })
   onTestFinished(connection.close)
-  const all = { ...migrations, '0002_holders': migration }
+  const all = { ...migrations, '0002_lock_tokens': migration }
   return {
     ...connection,
     migrate: () => migrate(connection.db, kind, (trx) => updateAnalyticsViews(trx, kind), all),
@@ -62,7 +62,7 @@ async function openProcess({ kind, url }: Awaited<ReturnType<typeof openOlderWar
 }
 
 const dropChangedIndex = (run: Run) => run('drop index gaps_closed')
-const fillHolders = (run: Run) => run(`update sync_runs set holder = 'unknown', requests = requests + 1`)
+const fillTokens = (run: Run) => run(`update sync_runs set lock_token = 'unknown', requests = requests + 1`)
 
 const indexQueries = {
   sqlite: `select name, sql as made from sqlite_master where type = 'index' and sql is not null order by name`,
@@ -77,13 +77,17 @@ for (const db of databases) {
     const expected = await (await fresh.open()).query(indexQueries[db.name])
     const process = await openProcess(await openOlderWarehouse(db), {
       before: dropChangedIndex,
-      after: (run) => run(`update sync_runs set holder = 'unknown'`),
+      after: (run) => run(`update sync_runs set lock_token = 'unknown'`),
     })
     const before = await Promise.all(state.map(process.query))
     expect(before.map((rows) => rows.length)).toEqual([2, 1, 1, 1, 1])
-    expect(await process.migrate()).toEqual({ from: '0001_tables', to: '0002_holders', applied: ['0002_holders'] })
+    expect(await process.migrate()).toEqual({
+      from: '0001_tables',
+      to: '0002_lock_tokens',
+      applied: ['0002_lock_tokens'],
+    })
     expect(await Promise.all(state.map(process.query))).toEqual(before)
-    expect(await process.query('select holder from sync_runs')).toEqual([{ holder: 'unknown' }])
+    expect(await process.query('select lock_token from sync_runs')).toEqual([{ lock_token: 'unknown' }])
     expect(await process.query('select count(*) as n from sync_audit_rows')).toEqual([{ n: 0 }])
     const indexes = await process.query(indexQueries[db.name])
     expect(indexes.filter(({ name }) => name !== 'by_team')).toEqual(expected)
@@ -95,10 +99,10 @@ for (const db of databases) {
 
   test(`a process of the version before refuses the warehouse from then on — ${db.name}`, async () => {
     const database = await openOlderWarehouse(db)
-    const process = await openProcess(database, { before: dropChangedIndex, after: fillHolders })
+    const process = await openProcess(database, { before: dropChangedIndex, after: fillTokens })
     await process.migrate()
     const refusal = {
-      why: 'it was written by a newer version of deskmirror (its schema has 0002_holders)',
+      why: 'it was written by a newer version of deskmirror (its schema has 0002_lock_tokens)',
       exitCode: 2,
     }
     await expect(database.open()).rejects.toMatchObject(refusal)
@@ -107,21 +111,21 @@ for (const db of databases) {
 
   test(`two processes at once migrate once — ${db.name}`, async () => {
     const database = await openOlderWarehouse(db)
-    const migration = { before: dropChangedIndex, after: fillHolders }
+    const migration = { before: dropChangedIndex, after: fillTokens }
     const processes = [await openProcess(database, migration), await openProcess(database, migration)]
     const summaries = await Promise.all(processes.map((process) => process.migrate()))
-    expect(summaries.map(({ applied }) => applied).toSorted()).toEqual([[], ['0002_holders']])
+    expect(summaries.map(({ applied }) => applied).toSorted()).toEqual([[], ['0002_lock_tokens']])
     expect(await processes[0]?.query('select requests from sync_runs')).toEqual([{ requests: 1 }])
   })
 
-  test(`a reader is told to migrate first, and changes nothing — ${db.name}`, async () => {
+  test(`a reader says that the warehouse is to be migrated first, and changes nothing — ${db.name}`, async () => {
     const process = await openProcess(await openOlderWarehouse(db), { before: dropChangedIndex })
     await expect(process.requireCurrentSchema()).rejects.toMatchObject({
       why: 'its schema is from an older version (0001_tables)',
       next: 'run `deskmirror migrate`',
       exitCode: 2,
     })
-    await expect(process.query('select holder from sync_runs')).rejects.toThrow(/holder/)
+    await expect(process.query('select lock_token from sync_runs')).rejects.toThrow(/lock_token/)
     await process.migrate()
     await process.requireCurrentSchema()
   })
@@ -131,15 +135,15 @@ for (const db of databases) {
     const failing = await openProcess(database, {
       before: dropChangedIndex,
       after: async (run) => {
-        await fillHolders(run)
+        await fillTokens(run)
         throw new Error('the disk is full')
       },
     })
     const before = await Promise.all([...state, indexQueries[db.name]].map(failing.query))
     await expect(failing.migrate()).rejects.toThrow('the disk is full')
     expect(await Promise.all([...state, indexQueries[db.name]].map(failing.query))).toEqual(before)
-    const next = await openProcess(database, { before: dropChangedIndex, after: fillHolders })
-    expect((await next.migrate()).applied).toEqual(['0002_holders'])
+    const next = await openProcess(database, { before: dropChangedIndex, after: fillTokens })
+    expect((await next.migrate()).applied).toEqual(['0002_lock_tokens'])
   })
 
   test(`a stream that is new is to be read of all parents that are there — ${db.name}`, async () => {

@@ -117,10 +117,10 @@ function statements(kind: Warehouse['kind']): string[] {
     `insert into calls (${mirrored}, id, occurred_at) select ${values}, ${id('n.i', 'b')}, ${at(seconds)} from ${n(2000)}`,
     `insert into call_recordings (${mirrored}, call_id, has_recording)
       select ${values}, ${id('n.i', 'b')}, ${sqlite ? 'n.i % 2' : 'n.i % 2 = 0'} from ${n(2000)}`,
-    `insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, subject, resolved_at)
+    `insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, dedup_key, resolved_at)
       select 'p', ${id('n.i', 'c')}, 'messages', 'x', ${at(seconds)}, 1, 'x' || n.i, ${at(seconds)}
       from ${n(1200)}`,
-    "update sync_gaps set resolved_at = null where subject = 'x1'",
+    "update sync_gaps set resolved_at = null where dedup_key = 'x1'",
   ]
 }
 

@@ -73,7 +73,7 @@ function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
     part('facts_due', 'id', all),
     part('sync_children', 'parent_id', all),
     part('sync_seen_rows', 'id', all),
-    anyMention('sync_gaps', 'subject'),
+    anyMention('sync_gaps', 'dedup_key'),
   ]
 }
 

@@ -59,7 +59,7 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
     update sync_children set
       read_version = case when read_version > ${version} then read_version else ${version} end,
       due_at = case when requested_version > ${version} then coalesce(due_at, ${now}) else ${typed('integer', dueAt)} end,
-      attempts = 0, error = null, reread_whole = null, checked_at = ${now}, position = ${typed('text', cursor)},
+      attempts = 0, error = null, reread_whole = null, checked_at = ${now}, cursor = ${typed('text', cursor)},
       full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)}, full_read_at)
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
@@ -176,7 +176,7 @@ export async function readPendingParents(context: ProjectDb, stream: ChildStream
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
     const { rows } = await sql<Row & { at: string | null; rereadWhole: number | null }>`
-      select parent_id as "parentId", requested_version as "requestedVersion", read_version as "readVersion", position as "cursor",
+      select parent_id as "parentId", requested_version as "requestedVersion", read_version as "readVersion", cursor,
         attempts, checked_at as "checkedAt", reread_whole as "rereadWhole", ${lastActiveAt} as at from sync_children
       where project_id = ${context.project} and stream = ${stream} and ${isPending}
       order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)

@@ -28,7 +28,7 @@ export async function startRun(context: ProjectDb, mode: SyncMode, now: EpochMs,
   const times = { started_at: toTimestamp(now), beat_at: now, request_log: stringifyJson([[now, 0]]) }
   await db
     .insertInto('sync_runs')
-    .values({ project_id: project, id, mode, ...counts, ...times, holder: lockToken })
+    .values({ project_id: project, id, mode, ...counts, ...times, lock_token: lockToken })
     .execute()
   return id
 }
@@ -98,7 +98,9 @@ export async function readStreamStatuses({ db, project }: ProjectDb, streams: re
 export async function failAbandonedRuns(trx: Db, project: ProjectId): Promise<void> {
   const { rows } = await sql<{ id: string; beat_at: EpochMs }>`
     select id, beat_at from sync_runs where project_id = ${project} and finished_at is null
-      and (holder is null or holder not in (select token from sync_locks where project_id = ${project}))`.execute(trx)
+      and (lock_token is null or lock_token not in (select token from sync_locks where project_id = ${project}))`.execute(
+    trx,
+  )
   for (const { id, beat_at } of rows)
     await sql`
       update sync_runs set outcome = 'failed', finished_at = ${toTimestamp(beat_at)}

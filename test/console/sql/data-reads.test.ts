@@ -67,9 +67,9 @@ for (const db of databases) {
         )
         return all(`insert into ${table} (${Object.keys(row).join()}) values (${values.join()})`)
       }
-      const gap = { project_id: 'main', stream: 'calls', reason: 'unsorted', found_at: timeAt(1) }
-      await insert('sync_gaps', { ...gap, id: 'g1', subject: 's1', resolved_at: timeAt(2) })
-      await insert('sync_gaps', { ...gap, id: 'g2', subject: 's2' })
+      const gap = { project_id: 'main', stream: 'calls', reason: 'unsorted', found_at: timeAt(1), seen_at: 1 }
+      await insert('sync_gaps', { ...gap, id: 'g1', dedup_key: 's1', resolved_at: timeAt(2) })
+      await insert('sync_gaps', { ...gap, id: 'g2', dedup_key: 's2' })
       for (const parent_id of ['p1', 'p2', 'p3'])
         await insert('sync_children', {
           ...{ project_id: 'main', stream: 'messages', parent_id, requested_version: 1, read_version: 0, attempts: 1 },

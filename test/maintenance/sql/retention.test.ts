@@ -47,7 +47,7 @@ for (const db of databases) {
         ['b', now - 89 * dayMs],
         ['c', null],
       ] as const)
-        await warehouse.query(`insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, resolved_at, subject)
+        await warehouse.query(`insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, resolved_at, dedup_key)
           values ('main', '${id}', 'calls', 'why', '2020-01-01T00:00:00Z', 1,
             ${resolved === null ? 'null' : `'${new Date(resolved).toISOString().slice(0, 19)}Z'`}, '${id}')`)
       expect(await expire(warehouse, now)).toMatchObject({ runs: 59, gaps: 1 })

@@ -129,7 +129,7 @@ test('more rows and fewer are different changes, and open gaps and deleted rows 
       streams.find(({ stream }) => stream === name)!.days.map(({ state, before, now }) => [state, now - before])
     expect(states('conversations')).toEqual([['more', 1]])
     expect(states('visitors')).toEqual([['fewer', -1]])
-    await warehouse.query(`insert into sync_gaps (project_id, id, stream, subject, reason, found_at, seen_at)
+    await warehouse.query(`insert into sync_gaps (project_id, id, stream, dedup_key, reason, found_at, seen_at)
       values ('${sandbox.projectId}', '1', 'visitors', '1', 'unreadable', '2026-01-01T00:00:00Z', 1)`)
     const visitors = streamOf(await verify({ streams: ['visitors'] }), 'visitors')
     expect(visitors).toMatchObject({ rows: 7, deleted: 1, openGaps: 1 })
