@@ -32,9 +32,10 @@ export type OperationSpec = {
   /** Whether sending it twice has the same effect as once. */
   readonly isIdempotent: boolean
   /**
-   * The migration by which a warehouse accepts it: its own one, with the next number. Its step `before` has to replace the
-   * checks of `writebacks`, which name all operations (`writeback-constraints.ts`). In SQLite that makes the table anew, for
-   * which `migrate` has to switch `foreign_keys` off before its transaction: people's tables may refer to write-backs.
+   * The migration by which a warehouse accepts it: its own one, with the next number. Its step
+   * `before` has to replace the checks of `writebacks`, which name all operations
+   * (`writeback-constraints.ts`). In SQLite that makes the table anew, for which `migrate` has to
+   * switch `foreign_keys` off before its transaction: people's tables may refer to write-backs.
    */
   readonly since: string
   readonly payload: Readonly<Record<string, TextSpec | 'flag'>>

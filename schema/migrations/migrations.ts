@@ -11,8 +11,9 @@ import { replaceTriggers } from '../triggers.ts'
 type Step = (run: Run, kind: DatabaseKind) => Promise<unknown>
 
 /**
- * `before`: while the tables are those of the version before, such as dropping an index that is made anew with other
- * columns. `after`: when all is as this version describes it, such as filling a column of the rows that are there.
+ * `before`: while the tables are those of the version before, such as dropping an index that is
+ * made anew with other columns. `after`: when all is as this version describes it, such as filling
+ * a column of the rows that are there.
  */
 export type Migration = { readonly before?: Step; readonly after?: Step }
 

@@ -87,19 +87,18 @@ async function runRebuild(context: CommandContext, options: Options): Promise<Co
   const results = await forEachProject(calls, signal, ({ config, project }) => {
     const startedAt = context.now()
     const onProgress = (done: number, left: number) =>
-      display.onLine(renderProgress('conversation', 'derived', { done, left, tookMs: context.now() - startedAt }))
+      display.onLine(renderProgress({ done, left, tookMs: context.now() - startedAt }))
     return rebuildFacts(config, project, { signal, onProgress, notify: display.notify }).finally(display.clear)
   })
   return joinResults(results, renderRebuild)
 }
 
+type Progress = { readonly done: number; readonly left: number; readonly tookMs: Ms }
+
 /** `12,000 conversations derived   40,500 left   about 14 s left` */
-export function renderProgress(
-  row: string,
-  whatIsDone: string,
-  { done, left, tookMs }: { readonly done: number; readonly left: number; readonly tookMs: Ms },
-): string {
-  return joinParts(`${pluralize(done, row)} ${whatIsDone}`, `${formatCount(left)} left`, timeLeft(done, left, tookMs))
+export function renderProgress({ done, left, tookMs }: Progress): string {
+  const derived = `${pluralize(done, 'conversation')} derived`
+  return joinParts(derived, `${formatCount(left)} left`, timeLeft(done, left, tookMs))
 }
 
 function renderRebuild({ project, conversations, tookMs, outcome }: FactsRebuildReport): Rendered {

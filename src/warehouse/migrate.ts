@@ -18,8 +18,9 @@ export type MigrationSummary = {
 }
 
 /**
- * Throws UserError if a newer version has written to the database. Two processes may run it at once. `updateViews`: in the
- * same transaction, even if nothing else changes. `all`: the migrations of this version.
+ * Throws UserError if a newer version has written to the database. Two processes may run it at
+ * once. `updateViews`: in the same transaction, even if nothing else changes. `all`: the migrations
+ * of this version.
  */
 export function migrate(
   db: Db,

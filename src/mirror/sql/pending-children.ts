@@ -58,8 +58,10 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
   await sql`
     update sync_children set
       read_version = case when read_version > ${version} then read_version else ${version} end,
-      due_at = case when requested_version > ${version} then coalesce(due_at, ${now}) else ${typed('integer', dueAt)} end,
-      attempts = 0, error = null, reread_whole = null, checked_at = ${now}, cursor = ${typed('text', cursor)},
+      due_at = case when requested_version > ${version} then coalesce(due_at, ${now})
+        else ${typed('integer', dueAt)} end,
+      attempts = 0, error = null, reread_whole = null, checked_at = ${now},
+      cursor = ${typed('text', cursor)},
       full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)}, full_read_at)
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
@@ -117,7 +119,8 @@ export async function markFutureDatedPending(
     update sync_children set due_at = ${at}
     where project_id = ${project} and stream = 'messages' and parent_id in (
       select parent_id from sync_children
-      where project_id = ${project} and stream = 'messages' and read_version > 0 and (due_at is null or due_at > ${at})
+      where project_id = ${project} and stream = 'messages' and read_version > 0
+        and (due_at is null or due_at > ${at})
         and parent_id in (
           select conversation_id from messages where project_id = ${project} and created_at > ${after}
           union all select id from conversations
@@ -145,9 +148,8 @@ export async function correctFutureDueTimes({ db, project, typed }: ProjectDb, s
     await sql`
       update sync_children set due_at = ${typed('integer', now)}
       where project_id = ${project} and stream = ${stream} and due_at is not null and due_at > ${latest}
-        and ${sql.raw(condition)} and (attempts = 0 and requested_version > read_version or due_at > ${now + maxDelayMs})`.execute(
-      db,
-    )
+        and ${sql.raw(condition)}
+        and (attempts = 0 and requested_version > read_version or due_at > ${now + maxDelayMs})`.execute(db)
   }
 }
 
@@ -176,8 +178,9 @@ export async function readPendingParents(context: ProjectDb, stream: ChildStream
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
     const { rows } = await sql<Row & { at: string | null; rereadWhole: number | null }>`
-      select parent_id as "parentId", requested_version as "requestedVersion", read_version as "readVersion", cursor,
-        attempts, checked_at as "checkedAt", reread_whole as "rereadWhole", ${lastActiveAt} as at from sync_children
+      select parent_id as "parentId", requested_version as "requestedVersion",
+        read_version as "readVersion", reread_whole as "rereadWhole", cursor, attempts,
+        checked_at as "checkedAt", ${lastActiveAt} as at from sync_children
       where project_id = ${context.project} and stream = ${stream} and ${isPending}
       order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)
     for (const { at, rereadWhole, ...row } of rows)

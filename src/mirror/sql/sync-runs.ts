@@ -98,9 +98,8 @@ export async function readStreamStatuses({ db, project }: ProjectDb, streams: re
 export async function failAbandonedRuns(trx: Db, project: ProjectId): Promise<void> {
   const { rows } = await sql<{ id: string; beat_at: EpochMs }>`
     select id, beat_at from sync_runs where project_id = ${project} and finished_at is null
-      and (lock_token is null or lock_token not in (select token from sync_locks where project_id = ${project}))`.execute(
-    trx,
-  )
+      and (lock_token is null
+        or lock_token not in (select token from sync_locks where project_id = ${project}))`.execute(trx)
   for (const { id, beat_at } of rows)
     await sql`
       update sync_runs set outcome = 'failed', finished_at = ${toTimestamp(beat_at)}
