@@ -201,7 +201,7 @@ describe('a connection that breaks before the response to a commit', () => {
     )
     const given = { source: chunks(lines), name: 'notes', parse: {} } as const
     const report = await importWritebacks(configOf(proxy.url, project), project, given, importing)
-    expect(report).toMatchObject({ outcome: 'queued', queued: 3, known: 0 })
+    expect(report).toMatchObject({ outcome: 'queued', queued: 3, alreadyQueued: 0 })
     expect(lost).toBe(1)
     expect(await createOutbox(opened.projectDb(sandbox.projectId)).countByStatus({})).toEqual({ queued: 3 })
   })
