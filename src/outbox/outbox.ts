@@ -118,6 +118,7 @@ export {
   circuitNotices,
   evaluateCircuits,
   isBlocked,
+  mayBeOpen,
   operationsWithoutScope,
   toClaimFilter,
   withoutProjectNotices,

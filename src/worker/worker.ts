@@ -8,6 +8,7 @@ export {
   markSyncedAndListPending,
   readLastCompletions,
   readMirrorHealth,
+  readWarehouseStorage,
   runHousekeeping,
 } from './project-health.ts'
 export { runAuditSlice, runSyncSlice, type SyncSliceResult } from './sync-slice.ts'
