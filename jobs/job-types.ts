@@ -5,8 +5,9 @@ import type { JobIdentity } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { Ms } from '../src/values/time.ts'
 import { assertNever } from '../src/values/user-error.ts'
+import { runAuditJob } from '../src/worker/audit-job.ts'
 import { areRollupsBehind, markSyncedAndListPending, runHousekeeping } from '../src/worker/project-health.ts'
-import { runAuditSlice, runSyncSlice } from '../src/worker/sync-slice.ts'
+import { runSyncSlice } from '../src/worker/sync-slice.ts'
 import { processDeliveries } from '../src/worker/webhook-deliveries.ts'
 import type { DeliveriesResult, LaneSliceResult, SyncSliceResult } from '../src/worker/worker.ts'
 import type { JobResult } from './backends/backend.ts'
@@ -144,12 +145,13 @@ async function runSyncJob({ data, project, identity, queue, addedAt, tookMs }: J
   return jobResultOf(end, 2000 + Math.random() * 3000)
 }
 
+/** One time slice of a sync, or a whole audit. */
 async function runSlice(project: ProjectConfig, { stream, mode }: SyncJob, deps: JobDeps): Promise<SyncSliceResult> {
-  const limits = { sliceMs: deps.sliceMs, signal: deps.stopping }
-  if (mode !== 'audit') return runSyncSlice(deps.context, project, { ...limits, stream, mode })
+  const { context, sliceMs, stopping: signal } = deps
+  if (mode !== 'audit') return runSyncSlice(context, project, { stream, mode, sliceMs, signal })
   const audited = auditedStreams.find((name) => name === stream)
   if (audited === undefined) return { kind: 'done', outcome: 'complete', changed: 0 }
-  return runAuditSlice(deps.context, project, { ...limits, stream: audited })
+  return runAuditJob(context, project, { stream: audited, sliceMs, signal })
 }
 
 /** Children of a list's rows are read immediately, even if the list itself still has years to read. */

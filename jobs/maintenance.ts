@@ -88,11 +88,11 @@ async function noteConditions({ context, backend, queues, failures }: Maintenanc
 }
 
 /** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
-function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
+export function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
   const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
   return warehouseFailed.flatMap(({ identity: { project, stream, mode } }): PlannedSyncJob[] => {
     const job = parseJob('sync', { project: project?.name, stream, mode })
-    return job === null ? [] : [{ queue: 'sync', job }]
+    return job === null ? [] : [{ queue: job.mode === 'audit' ? 'audits' : 'sync', job }]
   })
 }
 

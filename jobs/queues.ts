@@ -16,10 +16,10 @@ const syncJob = z.strictObject({
 
 /**
  * `schedules`: schedule firings; each job takes milliseconds. `sync`: the first time slice of an incremental sync run.
- * `backfill`: its further slices, reconciles and audits, in rotation, so that a history of years does not delay new rows.
- * `webhooks`: each makes a handful of requests, and does not wait for a sync run; the job processes all pending deliveries
- * of the project, whichever it was added for. `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has
- * something to send.
+ * `backfill`: its further slices, and reconciles, in rotation, so that a history of years does not delay new rows.
+ * `audits`: each is one long job, and holds no slot that a sync could have. `webhooks`: each makes a handful of requests,
+ * and does not wait for a sync run; the job processes all pending deliveries of the project, whichever it was added for.
+ * `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has something to send.
  */
 const jobSchemas = {
   schedules: z.discriminatedUnion('round', [
@@ -28,6 +28,7 @@ const jobSchemas = {
   ]),
   sync: syncJob,
   backfill: syncJob,
+  audits: syncJob,
   webhooks: z.strictObject({ project, delivery: z.string().min(1) }),
   writebacks: z.strictObject({ project, lane: z.string().min(1) }),
 }
@@ -47,7 +48,7 @@ export function jobId<Queue extends QueueName>(queue: Queue, data: JobData<Queue
   return Object.values(jobSchemas[queue].parse(data)).join('/')
 }
 
-export type PlannedSyncJob = { readonly queue: 'sync' | 'backfill'; readonly job: SyncJob }
+export type PlannedSyncJob = { readonly queue: 'sync' | 'backfill' | 'audits'; readonly job: SyncJob }
 
 export type JobQueues = ReturnType<typeof openJobQueues>
 
@@ -56,6 +57,7 @@ export function openJobQueues({ queue }: Backend) {
     schedules: queue('schedules'),
     sync: queue('sync'),
     backfill: queue('backfill'),
+    audits: queue('audits'),
     webhooks: queue('webhooks'),
     writebacks: queue('writebacks'),
   }
@@ -67,7 +69,7 @@ export function openJobQueues({ queue }: Backend) {
     if (jobs.length > 0) await queues[name].addBulk(jobs.map((data) => toNewJob(name, data)))
   }
   const enqueueSyncJobs = async (all: readonly PlannedSyncJob[]): Promise<void> => {
-    for (const name of ['sync', 'backfill'] as const)
+    for (const name of ['sync', 'backfill', 'audits'] as const)
       await enqueue(
         name,
         all.filter(({ queue }) => queue === name).map(({ job }) => job),

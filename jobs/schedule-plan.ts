@@ -116,11 +116,15 @@ function scheduledStreams(schedule: ScheduleName, { streams }: Mirrored): readon
   return streamsBySchedule[schedule].filter((stream) => streams.includes(stream))
 }
 
-/** Long work starts in `backfill`. */
+/** Of each mode: long work does not start in `sync`. */
+const queueOfMode = { incremental: 'sync', reconcile: 'backfill', audit: 'audits' } as const
+
 export function syncJobsOfSchedule(schedule: ScheduleName, project: Mirrored): PlannedSyncJob[] {
   const mode = schedule === 'reconcile' || schedule === 'audit' ? schedule : 'incremental'
-  const queue = mode === 'incremental' ? 'sync' : 'backfill'
-  return scheduledStreams(schedule, project).map((stream) => ({ queue, job: { project: project.name, stream, mode } }))
+  return scheduledStreams(schedule, project).map((stream) => ({
+    queue: queueOfMode[mode],
+    job: { project: project.name, stream, mode },
+  }))
 }
 
 export function incrementalSyncJobs(

@@ -194,4 +194,5 @@ function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number,
   start('writebacks', laneJobs, concurrency)
   start('sync', syncJobs, concurrency)
   start('backfill', syncJobs, concurrency / 2)
+  start('audits', syncJobs, concurrency / 4)
 }

@@ -86,7 +86,7 @@ export function shownColumns(kind: DatabaseKind, target: TargetKind, row = ''): 
   return own.map(([, field]) => `${shownSql(kind, field, row)} as "${field.shownAs}"`).join(', ')
 }
 
-/** The column `seen`: guards compare the service with it. */
+/** The column `target_snapshot`: guards compare the service with it. */
 export function snapshotSql(kind: DatabaseKind, target: TargetKind, row = ''): string {
   const object = kind === 'sqlite' ? 'json_object' : 'pg_catalog.jsonb_build_object'
   const at =

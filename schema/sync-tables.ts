@@ -120,12 +120,12 @@ export const syncTables = {
     },
   },
   sync_requests: {
-    note: 'Recent requests outside of sync runs: pushes, dry runs of imports, audits, write-backs and webhooks of workers.',
+    note: 'Recent requests outside of sync runs: pushes, audits, write-backs and webhooks of workers.',
     key: ['project_id', 'id'],
     columns: {
       ...projectColumns,
       id: ['key', 'UUID'],
-      purpose: ['text', 'push, dry_run, audit, writebacks or webhooks'],
+      purpose: ['text', 'push, audit, writebacks or webhooks'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       request_log: ['json', 'pairs of a time and the requests sent until then, of the last ten minutes'],
     },
@@ -232,7 +232,7 @@ export const syncTables = {
   },
 } as const satisfies Record<string, TableSpec>
 
-/** The tables of audits: random samples of the mirror that were read again. */
+/** The table of audits: random samples of the mirror that were read again. */
 export const auditTables = {
   sync_audits: {
     note: 'Audits: random samples of rows that were read again with their children, and compared.',
@@ -242,28 +242,20 @@ export const auditTables = {
       id: ['key', 'UUID, ascending with time'],
       stream: ['key', 'conversations or visitors'],
       started_at: ['time', 'when the sample was drawn'],
-      finished_at: ['time?', 'when it ended; null while it runs'],
+      finished_at: ['time', 'when it ended'],
       population: ['integer', 'rows that could be drawn'],
       drawn: ['integer', 'rows that were drawn'],
       compared: ['integer', 'rows that were read again and compared'],
       differing: ['integer', 'rows that differed, and that no sync corrected in time'],
+      corrected: ['integer', 'of these, rows that are stored again as the service has them'],
       gone: ['integer', 'rows that the service no longer had'],
       unreadable: ['integer', 'rows that could not be read'],
       requests: ['integer', 'requests sent'],
-      took_ms: ['integer', 'time spent, in milliseconds'],
-      synced_at: ['time?', 'when the sync that followed the first comparison ended; null = not yet, or not needed'],
-    },
-  },
-  sync_audit_rows: {
-    note: 'Rows that an audit drew. When it has finished, only those that differed are kept.',
-    key: ['project_id', 'audit_id', 'row_id'],
-    columns: {
-      ...projectColumns,
-      audit_id: ['key', 'the audit, in sync_audits'],
-      row_id: ['key', 'the conversation or visitor'],
-      position: ['integer', 'its place in the random order in which they are read'],
-      state: ['key', 'drawn, suspected, equal, differing, gone or unreadable'],
-      differences: ['json?', 'what differs: stream, key, kind, fields, and a hash of the stored row; never a value'],
+      took_ms: ['integer', 'how long it took, in milliseconds'],
+      differences: [
+        'json?',
+        'the first 1,000 differences: stream, key, kind, fields, and a hash of the stored row; never a value; null = none, or erased',
+      ],
     },
   },
 } as const satisfies Record<string, TableSpec>

@@ -8,7 +8,7 @@ import { inList, operationsOn } from './operation-specs.ts'
 import { commonColumns } from './outbox-tables.ts'
 
 /** Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its outcome, and decisions. */
-export const counters = ['attempts', 'epoch']
+export const counters = ['attempts', 'fencing_token']
 export const outcome = 'owner lease_until sent_at finished_at request_id error evidence message_id'.split(' ')
 export const decisions = ['approved_by', 'undo_until', 'decided_by', 'decided_at', 'stopped_by']
 

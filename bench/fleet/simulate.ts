@@ -163,6 +163,7 @@ export function simulate(simulation: Simulation): SimulationResult {
 
   const enqueueAll = (all: readonly PlannedSyncJob[], dueAt: EpochMs) => {
     for (const { queue, job: work } of all) {
+      if (queue === 'audits') throw new Error('audits are not simulated')
       const project = projects.get(work.project)
       const id = `${queue}/${work.project}/${work.stream}/${work.mode}`
       if (project === undefined) continue

@@ -7,10 +7,9 @@ import { backendKindOf } from '../config/queue-backends.ts'
 import type { Logger } from '../log.ts'
 import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
-import { readBehaviours, recordBehaviours } from '../mirror/sql/sync-state.ts'
 import type { Priority } from '../service/core/api-request.ts'
-import { type BudgetPause, type SlotLimits, steadyLimits } from '../service/core/budget.ts'
-import { type BudgetPolicy, changedMargins, decodeMargins, type Margins } from '../service/core/margin.ts'
+import type { BudgetPause } from '../service/core/budget.ts'
+import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import { type BudgetStore, createMemoryStore, createSharedStore } from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
@@ -48,7 +47,6 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
     const policy = policyOf(project)
     if (warehouse === null || records === null) return createRequestBudget(createMemoryStore(policy))
     const keyUse = records.keyUse(name)
-    const projectDb = warehouse.projectDb(projectId)
     const record = redis?.record(name) ?? records.record(name)
     const onClosed = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
@@ -61,16 +59,7 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
         recorder?.addPause(projectId, { kind: 'closed', from, to: Date.now() })
       })
     }
-    const readMargins = async () => decodeMargins(await warehouse.retry.run(() => readBehaviours(projectDb)))
-    const onMargins = (before: Margins, now: Margins) => {
-      const changed = changedMargins(policy, before, now)
-      if (changed.length === 0) return
-      for (const { name, value } of changed)
-        log.info({ event: 'behaviour.learned', project: project.name, name, value })
-      // The budget's record keeps it, too.
-      recordBehaviours(projectDb, changed).catch(() => {})
-    }
-    const store = createSharedStore({ policy, record, keyUse, onClosed, readMargins, onMargins })
+    const store = createSharedStore({ policy, record, keyUse, onClosed })
     // A slot whose grant did not reach us expires by itself.
     const acquire: BudgetStore['acquire'] = (...args) => warehouse.retry.run(() => store.acquire(...args))
     const budget = createRequestBudget({ ...store, acquire })
@@ -227,13 +216,4 @@ function createBudgetRecorder(db: Db, now: () => EpochMs = Date.now) {
       await flush()
     },
   }
-}
-
-type BudgetedProject = BudgetPolicy & { readonly projectId: ProjectId }
-
-export async function readSlotLimits(warehouse: Warehouse, project: BudgetedProject): Promise<SlotLimits> {
-  return steadyLimits(
-    project,
-    decodeMargins(await warehouse.retry.run(() => readBehaviours(warehouse.projectDb(project.projectId)))),
-  )
 }

@@ -96,7 +96,7 @@ export function openSendRecord(
     }
     const settle: Outbox['settle'] = async (writeback, transition) => {
       const status = await outbox.settle(writeback, transition)
-      const found = status === 'conflict' ? await sends.countRepetitions(writeback, transition) : 0
+      const found = status === 'conflict' ? await sends.countRepetitions(transition) : 0
       if (found >= repetitionsOfRestored)
         await hold(`${found} replies were in their conversations already, ${asRestored}`)
       return status

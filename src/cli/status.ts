@@ -208,7 +208,7 @@ function durationSince(since: string, now: EpochMs): string {
 }
 
 function writebackRows(
-  { writebacks, nameless, heldLanes, readOnly }: ProjectStatus,
+  { writebacks, withoutProject, blockedLanes, readOnly }: ProjectStatus,
   hint: CommandHint,
   isOnlyProject: boolean,
 ): string[][] {
@@ -216,8 +216,8 @@ function writebackRows(
   const lines = [
     ...(queue.length === 0 ? [] : [queue.join(', ')]),
     ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
-    ...renderWithoutProject(nameless, isOnlyProject),
-    ...renderBlockedLanes(heldLanes, hint),
+    ...renderWithoutProject(withoutProject, isOnlyProject),
+    ...renderBlockedLanes(blockedLanes, hint),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }

@@ -83,13 +83,11 @@ export const auditSample = wholeNumberField('write how many rows, between 1 and 
 export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
 const share = 'write a share between 0 and 0.9, like 0.2'
 export const reserve = z.number({ error: share }).min(0, share).max(0.9, share)
-const margin = 'write a share between 0 and 0.5, like 0.02, or learned'
-const learned = z.literal('learned').transform(() => null)
+const margin = 'write a share between 0 and 0.5, like 0.02'
 const decimal = z.string().regex(/^\d+(?:\.\d+)?$/)
-/** Null: it is learned. */
 export const rateMargin = z
-  .union([learned, z.number(), decimal.transform(Number)], { error: margin })
-  .refine((value) => value === null || (value >= 0 && value <= 0.5), { error: margin })
+  .union([z.number(), decimal.transform(Number)], { error: margin })
+  .refine((value) => value >= 0 && value <= 0.5, { error: margin })
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export const logLevel = z.enum(levels, { error: `write one of ${levels.join(', ')}` })

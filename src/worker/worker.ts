@@ -1,6 +1,7 @@
 /**
- * What one worker process does with its jobs: slices of syncs and lanes, deliveries, housekeeping, and what it counts.
+ * What one worker process does with its jobs: slices of syncs and lanes, audits, deliveries, housekeeping, and what it counts.
  */
+export { runAuditJob } from './audit-job.ts'
 export { createJobFailures, createRepeatFilter, type JobFailures } from './job-failures.ts'
 export type { LaneSliceResult } from './outbox-lanes.ts'
 export {
@@ -11,6 +12,6 @@ export {
   readWarehouseStorage,
   runHousekeeping,
 } from './project-health.ts'
-export { runAuditSlice, runSyncSlice, type SyncSliceResult } from './sync-slice.ts'
+export { runSyncSlice, type SyncSliceResult } from './sync-slice.ts'
 export { type DeliveriesResult, processDeliveries, storeDelivery } from './webhook-deliveries.ts'
 export { openWorkerContext, type WorkerContext } from './worker-context.ts'

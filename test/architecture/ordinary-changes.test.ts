@@ -152,6 +152,12 @@ const changes: readonly Change[] = [
     named: [],
   },
   {
+    // A number that does not say whether it can be added up.
+    row: 'a column of the facts',
+    edits: [['schema/analytics-tables.ts', "      first_page: ['text?'", "pages: ['int32', ''],\n"]],
+    named: ['schema/analytics-tables.ts', 'src/analytics/sql/visit-facts.ts'],
+  },
+  {
     // A gauge of the warehouse.
     row: 'a metric with an alert',
     edits: [['src/http/metrics.ts', "    open_gaps: '", "tagged: '', "]],

@@ -281,7 +281,8 @@ describe('migrate', () => {
 
 const auditResult = (compared: number, differing: number): AuditResult => ({
   ...{ id: 'a', stream: 'conversations', startedAt: '2026-06-01T00:20:00Z', finishedAt: '2026-06-01T01:00:00Z' },
-  ...{ population: 1_203_442, drawn: compared, compared, differing, gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
+  ...{ population: 1_203_442, drawn: compared, compared, differing, corrected: differing },
+  ...{ gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
 })
 
 describe('status', () => {
@@ -320,8 +321,8 @@ describe('status', () => {
     facts: { conversations: 1200, isRebuild: false },
     audits: estimateDifferences([auditResult(10_412, 2)], now),
     writebacks: { queued: 3 },
-    nameless: 1,
-    heldLanes: 2,
+    withoutProject: 1,
+    blockedLanes: 2,
     behaviours: [
       { name: 'calls.order', value: 'oldest', evidence: 'a page of \u001b[31m200', learnedAt: '2026-06-01T11:58:00Z' },
     ],

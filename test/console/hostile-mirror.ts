@@ -109,7 +109,7 @@ async function queueHostile({ query, projectDb }: Warehouse, personal: string): 
   const nth = (n: number) =>
     `(select id from writebacks where batch_id = '${hostileBatch}' order by seq limit 1 offset ${n})`
   await query(
-    `update writebacks set status = 'uncertain', step = ${text}, sent_at = '${timeAt(1)}' where id = ${nth(2)}`,
+    `update writebacks set status = 'uncertain', reason = ${text}, sent_at = '${timeAt(1)}' where id = ${nth(2)}`,
   )
   await query(
     `update writebacks set status = 'failed', error = ${text}, finished_at = '${timeAt(2)}' where id = ${nth(3)}`,

@@ -1,6 +1,7 @@
 /** The worker's scheduling decisions, without a queue. */
 import { describe, expect, test } from 'vitest'
 import { afterFailedFiring } from '../../jobs/job-types.ts'
+import { syncJobsToRetry } from '../../jobs/maintenance.ts'
 import { jobId, parseJob } from '../../jobs/queues.ts'
 import {
   type CompletionTimes,
@@ -13,6 +14,7 @@ import {
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import { type Config, defaultProject, type ProjectConfig, settingsNeedingRestart } from '../../src/config/config.ts'
 import { defaultSchedules } from '../../src/config/default-schedules.ts'
+import type { FailingJob } from '../../src/maintenance/maintenance.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 
@@ -46,8 +48,8 @@ describe('a schedule firing starts', () => {
     expect(streams('availability')).toEqual(['sync: availability, incremental'])
   })
 
-  test('audit: the streams whose rows are drawn, in the backfill queue', () => {
-    expect(streams('audit')).toEqual(['backfill: conversations, audit', 'backfill: visitors, audit'])
+  test('audit: the streams whose rows are drawn, in a queue of their own', () => {
+    expect(streams('audit')).toEqual(['audits: conversations, audit', 'audits: visitors, audit'])
   })
 
   test('only streams that the project mirrors', () => {
@@ -55,6 +57,16 @@ describe('a schedule firing starts', () => {
     expect(streams('incremental', few)).toEqual(['sync: visitors, incremental'])
     expect(streams('analytics', few)).toEqual([])
   })
+})
+
+test('sync jobs that the warehouse failed run again, an audit in its own queue', () => {
+  const failing = (mode: string, isWarehouseError = true): FailingJob => ({
+    identity: { job: 'pass', project: shop, key: `visitors/${mode}`, stream: 'visitors', mode },
+    failure: { job: 'pass', projectId: shop.projectId, key: '', since: 0, lastAt: 0, failures: 1, reason: '' },
+    isWarehouseError,
+  })
+  const planned = syncJobsToRetry([failing('reconcile'), failing('audit'), failing('incremental', false)])
+  expect(planned.map(({ queue, job }) => `${queue}: ${job.mode}`)).toEqual(['sync: reconcile', 'audits: audit'])
 })
 
 describe('schedules', () => {

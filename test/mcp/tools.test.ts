@@ -220,7 +220,7 @@ for (const db of databases) {
         { operation: 'handled', conversation_id: first, handled: true, ref: 'before' },
         { operation: 'handled', conversation_id: fourth, handled: true, ref: 'own' },
       ])
-      expect(data).toMatchObject({ outcome: 'proposed before', batch: null, queued: 0, known: 2 })
+      expect(data).toMatchObject({ outcome: 'proposed before', batch: null, queued: 0, alreadyQueued: 2 })
     })
 
     test('who may not read messages gets no words, names or addresses, and no query', async () => {

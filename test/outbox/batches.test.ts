@@ -44,7 +44,10 @@ for (const database of databases) {
       expect(await admin.findBatch('flags')).toMatchObject({ ...batch, rows: 2, createdBy: 'ann', state: 'sending' })
       const [first] = await admin.list({}, 1)
       const options = { status: 'queued', batchId: 'second', createdBy: 'ann', expiresAt: null } as const
-      expect(await admin.enqueue([[flag(0, { ref: first!.ref })]], options)).toMatchObject({ queued: 0, known: 1 })
+      expect(await admin.enqueue([[flag(0, { ref: first!.ref })]], options)).toMatchObject({
+        queued: 0,
+        alreadyQueued: 1,
+      })
       expect(await admin.findBatch('second')).toBeNull()
     })
 
@@ -124,7 +127,7 @@ for (const database of databases) {
       await warehouse.query(`update writebacks set status = 'draft'`)
       await admin.decide('approved', { batch: 'flags' }, { by: 'ann' })
       expect(await admin.groupReasons({ batch: 'flags' })).toEqual([])
-      await warehouse.query(`update writebacks set step = 'it was not found' where id = '${second}'`)
+      await warehouse.query(`update writebacks set reason = 'it was not found' where id = '${second}'`)
       expect(await admin.groupReasons({ batch: 'flags' })).toEqual([
         { status: 'queued', reason: 'it was not found', count: 1, example: second },
       ])

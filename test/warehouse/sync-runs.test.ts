@@ -256,7 +256,7 @@ for (const db of databases) {
         running: null,
         gaps: [{ stream: 'calls', from: '1970-01-01T00:00:00Z', reason: 'crowded' }],
         writebacks: {},
-        heldLanes: 0,
+        blockedLanes: 0,
         behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
         budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 316 },
       })

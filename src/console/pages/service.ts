@@ -51,7 +51,6 @@ const sentences: Readonly<Record<string, Sentence>> = {
   fields_by_id: (fields) => `A row that is asked for by its id has other fields: ${fields}.`,
   note_field: (field) => `The text of a note is in the field ${field}.`,
   note_field_asked: (field) => `An answer asked for the text of a note in the field ${field}.`,
-  margin: (share) => `This much of the limit stays unused: ${share}.`,
 }
 
 /** `of`: the stream, or what else it is about. A fact without a sentence is named as it is. */

@@ -86,10 +86,7 @@ export async function deleteOldRecords(db: Db, kind: DatabaseKind, now: EpochMs)
     where finished_at < ${before('idleRuns')} and rows_changed = 0 and strings_escaped = 0`.execute(db)
   const deliveries = createDeliveries(db, kind)
   const oldDeliveries = await deliveries.deleteOlderThan(now - recordRetentionMs.deliveries)
-  const isOldAudit = sql`finished_at < ${before('audits')}`
-  await sql`delete from sync_audit_rows where exists (select 1 from sync_audits as audit
-    where audit.project_id = sync_audit_rows.project_id and audit.id = audit_id and ${isOldAudit})`.execute(db)
-  await sql`delete from sync_audits where ${isOldAudit}`.execute(db)
+  await sql`delete from sync_audits where finished_at < ${before('audits')}`.execute(db)
   await deleteBudgetHistory(db, now - recordRetentionMs.budget)
   return { runsDeleted: Number(runs), deliveriesDeleted: oldDeliveries + (await deliveries.trimDone()) }
 }

@@ -77,6 +77,14 @@ async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped,
     .execute()
 }
 
+/** When each stream was last read to its end (RFC 3339); a stream that never was is missing. */
+export async function readLastReads({ db, project }: ProjectDb): Promise<ReadonlyMap<StreamName, string>> {
+  const { rows } = await sql<{ stream: StreamName; at: string }>`
+    select stream, synced_at as at from sync_streams
+    where project_id = ${project} and synced_at is not null`.execute(db)
+  return new Map(rows.map(({ stream, at }) => [stream, at]))
+}
+
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
 export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
   const { rows } = await sql<{ stream: StreamName; status: StreamReadStatus }>`

@@ -34,12 +34,12 @@ export type OutboxEntry = CommonValues & {
   /** Until when its approval can be taken back; null if it cannot. */
   readonly undoUntil: string | null
   /** Increases with every claim, decision and correction by SQL. */
-  readonly epoch: number
+  readonly fencingToken: number
   readonly requestId: string | null
   readonly messageId: string | null
   readonly error: string | null
   /** Why it has this status. */
-  readonly step: string | null
+  readonly reason: string | null
 }
 
 export type EventLogEntry = {
@@ -128,6 +128,8 @@ export type Evidence = {
   readonly firstRefusal?: string
   /** The HTTP status of the response. */
   readonly status?: number
+  /** The id of a newer message with its words: it was there before this could be sent. */
+  readonly alreadyThere?: string
   /** How its arrival was found. */
   readonly found?: string
 }

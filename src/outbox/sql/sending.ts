@@ -13,10 +13,9 @@ import { ofProject, type ProjectDb, toTimeValue } from '../../warehouse/project-
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { DecisionTerms } from '../core/decision-terms.ts'
 import type { ProjectDecision } from '../core/decisions.ts'
-import type { Transition, Writeback } from '../core/outbox-entry.ts'
-import { thereAlready } from '../core/review-guards.ts'
+import type { Transition } from '../core/outbox-entry.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
-import { decidedSql } from './row.ts'
+import { decidedSql, decodeEvidence } from './row.ts'
 
 /** Since when and by whom it is stopped; null: it is not. */
 export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
@@ -104,17 +103,17 @@ const repetitionsWithinMs = 15 * 60_000
  * Replies that were found in their conversations of late, before they were first sent. A person has not seen them yet. 0 if this
  * one was not.
  */
-async function countRepetitions(context: ProjectDb, { operation }: Writeback, { why }: Transition): Promise<number> {
-  if (operation !== 'message' || !why.startsWith(thereAlready)) return 0
+async function countRepetitions(context: ProjectDb, { evidence }: Transition): Promise<number> {
+  if (evidence?.alreadyThere === undefined) return 0
   const { db, kind, project } = context
   const clock = await readClock(db, kind)
   const since = toTimeValue(context, clock() - repetitionsWithinMs)
-  const { rows } = await sql<{ found: number }>`select count(*) as found from writebacks
+  const { rows } = await sql<{ evidence: string | null }>`select evidence from writebacks
     where project_id = ${project} and operation = 'message' and status = 'conflict' and attempts = 0
-      and step like ${`${thereAlready}%`} and finished_at > ${since}
+      and finished_at > ${since}
       and not exists (select 1 from sync_sends where project_id = ${project}
         and ${epochSeconds(kind, 'writebacks.created_at')} * 1000 <= resumed_at)`.execute(db)
-  return Number(rows[0]?.found ?? 0)
+  return rows.filter((row) => decodeEvidence(kind, row.evidence).alreadyThere !== undefined).length
 }
 
 /** A backup of that version has no token, and gets another one than what was sent since has. */
@@ -138,8 +137,8 @@ function resume(context: ProjectDb, by: string, queued: 'draft' | 'send'): Promi
     if (resumed === 0n) return null
     if (queued === 'send') return { drafts: 0 }
     const { numAffectedRows } = await sql`
-      update writebacks set status = 'draft', step = ${`back to draft after a restore by ${by}`}, epoch = epoch + 1,
-        owner = null, lease_until = null, due_at = null, approved_by = null, undo_until = null, ${decidedSql(trx, by)}
+      update writebacks set status = 'draft', reason = ${`back to draft after a restore by ${by}`},
+        fencing_token = fencing_token + 1, owner = null, lease_until = null, due_at = null, approved_by = null, undo_until = null, ${decidedSql(trx, by)}
       where project_id = ${project} and status = 'queued'`.execute(db)
     return { drafts: Number(numAffectedRows ?? 0n) }
   })

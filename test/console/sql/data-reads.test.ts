@@ -115,8 +115,8 @@ for (const db of databases) {
         ['conversations', 2, timeAt(0)],
         ['calls', 0, null],
       ])
-      const { lastSyncOf, heldLanes } = await readProjectState(reads, now)
-      expect([lastSyncOf('calls'), lastSyncOf('conversations'), heldLanes]).toMatchObject([
+      const { lastSyncOf, blockedLanes } = await readProjectState(reads, now)
+      expect([lastSyncOf('calls'), lastSyncOf('conversations'), blockedLanes]).toMatchObject([
         { syncedAt: timeAt(3), failed: 'x' },
         { syncedAt: null, failed: null },
         0,
