@@ -260,9 +260,13 @@ function projectValues({ gaps, isPaused, isHeld, isCircuitOpen, budget }: Projec
 function createStorageGauges(registry: Registry) {
   const show = createGauges(registry, gaugeHelp.storage, 'database')
   return (storage: Storage | undefined): void => {
-    if (storage === undefined) return show([])
-    const { database, bytes, freeBytes } = storage
-    show([[{ database }, { warehouse_bytes: bytes, disk_free_bytes: freeBytes }]])
+    const known = storage === undefined ? [] : [storage]
+    show(
+      known.map(({ database, bytes, freeBytes }) => [
+        { database },
+        { warehouse_bytes: bytes, disk_free_bytes: freeBytes },
+      ]),
+    )
   }
 }
 
