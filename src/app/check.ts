@@ -19,7 +19,7 @@ export async function checkProject(
   options: Pick<ServiceOptions, 'signal' | 'log'>,
 ): Promise<readonly CheckItem[]> {
   return withRequestBudgetsOnly(config, options.log, (budgets) =>
-    withService(project, budgets.forProject(project), options, async ({ client }) => {
+    withService(project, budgets.forProject(project), { ...options, isNewAddress: true }, async ({ client }) => {
       const service = await checkService(client.get, project.projectId, Math.floor(Date.now() / 1000))
       return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
     }),

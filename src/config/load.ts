@@ -1,8 +1,8 @@
 /** Loads the configuration from variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { systemErrorText } from '../values/user-error.ts'
+import { systemErrorText, UserError } from '../values/user-error.ts'
 import type { Config } from './config.ts'
 import { ConfigurationError, isPlainPath, isVariableName, redactName } from './problems.ts'
 import { globalSettings } from './program-settings.ts'
@@ -56,6 +56,7 @@ export function unknownVariables(variables: Variables, referenced: ReadonlySet<s
 /** The environment wins over `.env`; an empty variable counts as not set. */
 function readVariables(folder: string, environment: Variables): Variables {
   const text = readTextFile(resolve(folder, '.env'))
+  if (text instanceof Error && !canEnter(folder)) throw unusableWorkingFolder(folder)
   if (text instanceof Error) throw new ConfigurationError([{ where: '.env', why: `cannot be read (${text.message})` }])
   const merged = { ...parseEnv(text ?? ''), ...environment }
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''))
@@ -76,16 +77,42 @@ function readYamlFile(path: string, given: string | undefined): YamlFile | null 
   return parseYaml(basename(path), text)
 }
 
-/** Null if there is no such file. */
+/** Null if there is no such file. The message of an error names the folder if that is why the file cannot be read. */
 function readTextFile(path: string): string | null | Error {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    return 'code' in error && error.code === 'ENOENT'
-      ? null
-      : new Error(systemErrorText(error)?.why ?? ('code' in error ? String(error.code) : error.name))
+    if ('code' in error && error.code === 'ENOENT') return null
+    const closed = foldersAbove(path).find((folder) => !canEnter(folder))
+    if (closed !== undefined) return new Error(`this user may not enter the folder ${closed}`)
+    return new Error(systemErrorText(error)?.why ?? ('code' in error ? String(error.code) : error.name))
   }
+}
+
+/** The outermost first. */
+function foldersAbove(path: string): readonly string[] {
+  const folder = dirname(path)
+  return folder === path ? [] : [...foldersAbove(folder), folder]
+}
+
+function canEnter(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code !== 'EACCES'
+  }
+}
+
+/** As a container has whose /data belongs to root. */
+function unusableWorkingFolder(folder: string): UserError {
+  return new UserError({
+    what: `cannot work in the folder ${folder}`,
+    why: 'this user may not enter it',
+    next: 'give the folder to this user (in a container, its mount), or start deskmirror in another one',
+    exitCode: 2,
+  })
 }
 
 function secretFromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {

@@ -43,6 +43,9 @@ export const globalSettings = {
   httpToken: secretSetting('http_token', (read) => field.orNull(secretField(deferSecretErrors(read)))).about(
     'The token for `/metrics`, `/queues` and, unless people are named, `/console`.',
   ),
+  trustedProxies: setting('trusted_proxies', field.proxyAddresses.default([])).about(
+    'Addresses of reverse proxies, like `127.0.0.1` or `10.0.0.0/8`, a list or separated by commas: only their `X-Forwarded-For` says who sent a wrong token.',
+  ),
   metricsToken: secretSetting('metrics_token', (read) => field.orNull(secretField(deferSecretErrors(read)))).about(
     'Another token, which opens `/metrics` only: the one for Prometheus.',
   ),

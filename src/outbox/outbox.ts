@@ -115,6 +115,7 @@ export {
   circuitNotices,
   evaluateCircuits,
   isBlocked,
+  mayBeOpen,
   operationsWithoutScope,
   toClaimFilter,
   withoutProjectNotices,

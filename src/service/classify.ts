@@ -14,6 +14,8 @@ type RequestContext = {
   readonly receivedAt: EpochMs
   /** The length of the service's rate window: how long to wait after a 429 without Retry-After. */
   readonly defaultRetryAfterMs: Ms
+  /** Nothing at this address has answered as the service yet. */
+  readonly isNewAddress?: boolean
   readonly redact: (text: string) => string
 }
 
@@ -74,6 +76,9 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
   const unreadable = unreadableReason(request, text, envelope, withItems !== null)
   if (unreadable !== null || withItems === null) {
     const why = `${requestName(request)}: ${status} with ${unreadable ?? ''}`
+    // Later it may be a page about maintenance; here the address leads elsewhere, and waiting changes nothing.
+    if (context.isNewAddress === true && !isWrite(request) && isWebPage(text))
+      return failed({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
     return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
   }
   const serverDate = parseServerDate(head)
@@ -115,13 +120,15 @@ function unreadableReason(request: ApiRequest, text: string | null, envelope: En
   if (isEmpty) return isRead || request.envelope === 'optional' ? 'an empty body' : null
   if (request.envelope === 'optional') return null
   if (envelope === null)
-    return text.trimStart().startsWith('<')
+    return isWebPage(text)
       ? 'a web page: a proxy, or another service, answers there'
       : 'a body that is not a JSON object'
   if (!isRead && envelope.data !== undefined && asJsonObject(envelope.data) === null) return 'data that is no object'
   if (!isWhole) return 'rows that are not JSON in UTF-8'
   return isRead && (envelope.data ?? null) === null ? 'no data in its envelope' : null
 }
+
+const isWebPage = (text: string | null): boolean => text?.trimStart().startsWith('<') === true
 
 function classifyStatus(
   status: number,

@@ -34,6 +34,8 @@ export type ClientOptions = {
   /** A response that makes almost no progress for this time is aborted. */
   readonly stallMs?: Ms
   readonly maxBodyBytes?: number
+  /** Nothing is known of this address: a web page there is not the service's, and a person has to correct the address. */
+  readonly isNewAddress?: boolean
   /** How long the key pauses after a 429 without Retry-After: the rate's window. */
   readonly defaultRetryAfterMs?: Ms
   readonly retries?: RetryPolicy
@@ -67,7 +69,7 @@ export type Client = {
 export function createClient(options: ClientOptions): Client {
   const { signal, log, retries = defaultRetryPolicy, random = Math.random, timeoutMs = defaultTimeoutMs } = options
   const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
-  const counts: RequestCounts = { sent: 0, hasServiceResponded: false }
+  const counts: RequestCounts = { sent: 0, hasServiceResponded: false, isNewAddress: options.isNewAddress ?? false }
   const send = createSend(options, connections, counts)
   const hasServiceResponded = () => counts.hasServiceResponded
   const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
@@ -83,7 +85,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-type RequestCounts = { sent: number; hasServiceResponded: boolean }
+type RequestCounts = { sent: number; hasServiceResponded: boolean; isNewAddress: boolean }
 
 function createSend(options: ClientOptions, connections: Connections, counts: RequestCounts): Client['send'] {
   const { baseUrl, key, budget, signal, timeoutMs = defaultTimeoutMs, stallMs = 10_000, now = Date.now } = options
@@ -122,10 +124,13 @@ function createSend(options: ClientOptions, connections: Connections, counts: Re
       },
     })
     if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
-    const outcome = classifyExchange(result, { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, redact })
+    const { isNewAddress } = counts
+    const context = { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, isNewAddress, redact }
+    const outcome = classifyExchange(result, context)
     const took_ms = now() - requestedAt
     options.log?.debug({ event: 'request.completed', method, path, ...outcomeFields(outcome), took_ms })
     options.onOutcome?.(priority, outcome.ok ? 'ok' : outcome.failure.kind)
+    if (outcome.ok) counts.isNewAddress = false
     if (outcome.ok) return outcome.response
     const { failure } = outcome
     if (failure.kind === 'throttled') await budget.recordThrottle(slot, failure.waitMs).catch(() => {})

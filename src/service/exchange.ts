@@ -4,6 +4,8 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { createRequire } from 'node:module'
+import { isIPv6 } from 'node:net'
+import { checkServerIdentity as checkByNode, type PeerCertificate } from 'node:tls'
 import type { Dispatcher, Pool } from 'undici'
 import type { Ms } from '../values/time.ts'
 import { type BodyReader, createBodyReader } from './body-reader.ts'
@@ -194,6 +196,19 @@ export function networkErrorText(code: string): string | undefined {
 // Only this part: the whole loads fetch, WebSocket and caches, too, four times as many files.
 const UndiciPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js')
 
+/**
+ * As Node.js does it, which compares IPv6 addresses as they are written: a certificate has `0:0:0:0:0:0:0:1`, an address
+ * `::1`. Node.js puts a name in quotes that could be read as several.
+ */
+export function checkServerIdentity(host: string, certificate: PeerCertificate): Error | undefined {
+  const error = checkByNode(host, certificate)
+  const names = certificate.subjectaltname ?? ''
+  if (error === undefined || !isIPv6(host) || names.includes('"')) return error
+  const toShort = (address: string) => URL.parse(`http://[${address}]`)?.hostname
+  const addresses = names.split(', ').flatMap((name) => /^IP Address:(.+)$/.exec(name)?.[1] ?? [])
+  return addresses.some((address) => isIPv6(address) && toShort(address) === toShort(host)) ? undefined : error
+}
+
 export type Connections = {
   /** `origin`: like `https://service.example`. */
   readonly forOrigin: (origin: string) => { readonly reads: Dispatcher; readonly writes: Dispatcher }
@@ -204,7 +219,7 @@ export type Connections = {
 /** Unlimited: the budget limits concurrency, and a slot that waits for a connection is wasted. */
 export function openConnections(connectTimeoutMs: Ms = 10_000): Connections {
   const pools = new Map<string, { readonly reads: Pool; readonly writes: Pool }>()
-  const poolOptions = { allowH2: false, connect: { timeout: connectTimeoutMs } }
+  const poolOptions = { allowH2: false, connect: { timeout: connectTimeoutMs, checkServerIdentity } }
   return {
     forOrigin: (origin) => {
       const known = pools.get(origin)

@@ -150,7 +150,9 @@ type ServerSettings = {
   readonly encoding: string
   readonly dates: string
   readonly path: string
+  /** The first schema of the path that is there and may be used. */
   readonly schema: string | null
+  readonly user: string
 }
 
 /** Class 08P01: `unsupported startup parameter: options`. */
@@ -164,15 +166,35 @@ async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boo
   try {
     const { rows } = await client.query<ServerSettings>(
       `select current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates,
-        current_setting('search_path') as path, current_schema() as schema`,
+        current_setting('search_path') as path, current_schema() as schema, current_user as user`,
     )
     const [settings] = rows
     if (settings === undefined) throw new Error('the query returned no row')
     if (isWriter && settings.encoding !== 'UTF8') throw encodingError(settings.encoding)
     rejectLostSettings(settings, schema)
+    if (settings.schema === null) await rejectClosedSchema(client, settings)
   } finally {
     client.release()
   }
+}
+
+/** To a user who may not use a schema it looks as if it were missing. */
+async function rejectClosedSchema(client: pg.PoolClient, { path, user }: ServerSettings): Promise<void> {
+  const parts = [...path.matchAll(/"((?:[^"]|"")*)"|([^,\s"]+)/g)]
+  const names = parts.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '')
+  const { rows } = await client.query<{ name: string }>(
+    `select nspname as name from pg_namespace where nspname = any ($1) and not has_schema_privilege(oid, 'usage')`,
+    [names.map((name) => (name === '$user' ? user : name))],
+  )
+  const [closed] = rows
+  if (closed === undefined) return
+  const write = (name: string) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteName(name))
+  throw new UserError({
+    what: 'cannot use this database as the warehouse',
+    why: `the user ${user} may not use the schema ${closed.name}`,
+    next: `let its owner run: grant usage, create on schema ${write(closed.name)} to ${write(user)}`,
+    exitCode: 2,
+  })
 }
 
 /** SQL_ASCII does not work either: it stores bytes and knows no characters, so lengths and JSON would be wrong. */

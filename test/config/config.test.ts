@@ -70,6 +70,7 @@ describe('one project is described by variables', () => {
       http: { host: '127.0.0.1', port: 8484 },
       httpToken: null,
       metricsToken: null,
+      trustedProxies: [],
       concurrency: 40,
       retention: defaultRetention,
       readOnly: false,

@@ -116,7 +116,7 @@ function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]
   const [first = null] = failures
-  const isWrongAddress = (status: number) => (status >= 300 && status < 400) || status === 404
+  const isWrongAddress = (status: number) => status < 400 || status === 404
   const isUnreachable = (failure: ApiFailure) =>
     failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure.status))
   return failures.length === run.stats.reports().length && failures.every(isUnreachable) ? first : null

@@ -39,6 +39,11 @@ export function evaluateCircuits(outcomes: readonly SendOutcome[], now: EpochMs)
   }
 }
 
+/** Whether so many write-backs could have opened it: what is counted anyway says for most projects that it is closed. */
+export function mayBeOpen({ uncertain = 0, failed = 0 }: Readonly<Record<string, number>>): boolean {
+  return uncertain >= tripThresholds.uncertain || failed >= tripThresholds.refused
+}
+
 /** What may be claimed. `unscoped`: operations for which the key lacks the scope. */
 export function toClaimFilter({ all, batches }: CircuitState, unscoped: readonly Operation[]): ClaimFilter {
   return { withoutOperations: unscoped, withoutQueuedSends: all === null ? [...batches.keys()] : 'all' }

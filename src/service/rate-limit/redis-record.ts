@@ -68,7 +68,8 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   type ScriptCommand = (...values: (string | number)[]) => Promise<ScriptReply>
   const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
   const explain = (error: unknown) => {
-    throw new Error(`Redis: ${lastError ?? errorText(error)}`)
+    const why = lastError ?? errorText(error)
+    throw isDenied.test(why) ? deniedError(why) : new Error(`Redis: ${why}`)
   }
   const runScript: RunScript = async (...values) => {
     const reply = await swapBudgetRecord.apply(redis, [...values, recordTtlMs]).catch(explain)
@@ -86,6 +87,18 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     },
     close: () => redis.disconnect(),
   }
+}
+
+/** Redis answers, and accepts not this user, this password, or a command of this user. */
+const isDenied = /\b(WRONGPASS|NOAUTH|NOPERM)\b|invalid (username-password|password)|without any password configured/
+
+function deniedError(why: string): UserError {
+  return new UserError({
+    what: 'cannot share the request budget through Redis',
+    why: `it denies access: ${why}`,
+    next: 'correct user and password in DESKMIRROR_QUEUE_URL, or the rights of this user in Redis',
+    exitCode: 2,
+  })
 }
 
 type RunScript = (key: string, token: string, version: string, until: EpochMs, text: string) => Promise<ScriptReply>
