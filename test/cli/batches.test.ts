@@ -55,7 +55,7 @@ describe('batches', () => {
     expect(exit).toBe(0)
     expect(out.split('\n').map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
       'batch | queued | by | rows | state | of which | done | title',
-      'new | 1 min ago | ann | 2 | draft | [ | ] | 2 draft | takes about 1.1 s | Spring',
+      'new | 1 min ago | ann | 2 | draft | [ | ] | 2 draft | takes about 1 s | Spring',
       'old | 2 h ago | bea | 3 | done | [××××××××××] | 3 cancelled | 1 h ago',
       '',
     ])

@@ -18,7 +18,7 @@ const write = `insert into writebacks (project_id, operation, conversation_id, p
  * of the name of one of this one. People have added a column, an index and a view.
  */
 const olderSchema = [
-  'drop table sync_audit_rows',
+  'drop table sync_seen_rows',
   'alter table sync_runs drop column lock_token',
   'drop index runs_by_end',
   'drop index gaps_closed',
@@ -88,7 +88,7 @@ for (const db of databases) {
     })
     expect(await Promise.all(state.map(process.query))).toEqual(before)
     expect(await process.query('select lock_token from sync_runs')).toEqual([{ lock_token: 'unknown' }])
-    expect(await process.query('select count(*) as n from sync_audit_rows')).toEqual([{ n: 0 }])
+    expect(await process.query('select count(*) as n from sync_seen_rows')).toEqual([{ n: 0 }])
     const indexes = await process.query(indexQueries[db.name])
     expect(indexes.filter(({ name }) => name !== 'by_team')).toEqual(expected)
     expect(indexes).toHaveLength(expected.length + 1)

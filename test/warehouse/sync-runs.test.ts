@@ -258,7 +258,7 @@ for (const db of databases) {
         writebacks: {},
         blockedLanes: 0,
         behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
-        budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 316 },
+        budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 307 },
       })
       await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
       expect((await readStatus(warehouse.projectDb('main'), now, usualPolicy)).running).toMatchObject({
