@@ -127,6 +127,8 @@ function toMessageRows({ id, conversation, firstMessageId, isDeleted }: Made, ra
   })
 }
 
+const syncEverySeconds = 240
+
 /** Changes that were seen, some minutes late, since the mirror began. */
 function toChangeRows({ id, conversation }: Made): Row[] {
   const { handledAt, reopening } = conversation
@@ -146,6 +148,7 @@ function toChangeRows({ id, conversation }: Made): Row[] {
       old_value: change.old === null ? null : timeText(change.old),
       new_value: change.new === null ? null : timeText(change.new),
       seen_at: timeText(change.at),
+      old_read_at: timeText(change.at - syncEverySeconds),
     }))
 }
 
