@@ -1,10 +1,11 @@
 /** `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it down. */
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { Option } from 'commander'
 import type { CheckItem } from '../app/check.ts'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
+import { readTextFile } from '../config/text-file.ts'
 import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from '../config/write-settings.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import type { ProjectId } from '../values/project.ts'
@@ -159,12 +160,20 @@ async function testProject(context: CommandContext, project: NewProject): Promis
 }
 
 function readKey(path: string): string {
-  if (!existsSync(path)) throw wrongOption(`there is no file ${path}`)
-  return readFileSync(path, 'utf8').trim()
+  const text = readText(path)
+  if (text === null) throw wrongOption(`there is no file ${path}`)
+  return text.trim()
 }
 
 function readIfThere(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+  return readText(path) ?? ''
+}
+
+function readText(path: string): string | null {
+  const text = readTextFile(path)
+  if (text instanceof Error)
+    throw wrongOption(`${path} cannot be read: ${text.message}`, 'name another file, or correct it')
+  return text
 }
 
 /** A file that was there keeps its owner, and loses what others may do with it. */

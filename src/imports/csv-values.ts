@@ -3,6 +3,7 @@
 import { isOperation, operationTypes, requestFields } from '../outbox/core/operations.ts'
 import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap } from '../outbox/outbox.ts'
+import { cleanKey } from '../values/invisible.ts'
 import { nearestNames } from '../values/nearest-names.ts'
 import { fromCsvCell, parseFlag } from './csv-cells.ts'
 import {
@@ -65,12 +66,11 @@ function kindOf(field: string) {
 
 function parseCell(field: string, cell: string): FieldValue {
   const kind = kindOf(field)
-  // Texts and keys are used exactly as they were written, with their outer spaces.
-  if (kind === 'text' || kind === 'key') return fromCsvCell(cell)
+  // A text is used exactly as it was written, with its outer spaces.
+  if (kind === 'text') return fromCsvCell(cell)
   if (kind === 'line') return fromCsvCell(cell)?.trim() ?? null
-  // Zero-width spaces, direction marks, byte order marks: pasted along with ids, and seen by no one.
-  const value = fromCsvCell(cell.replace(/\p{Cf}/gu, '').trim())
-  if (value === null || value.length > maxShortLength) return value
+  const value = fromCsvCell(cleanKey(cell))
+  if (kind === 'key' || value === null || value.length > maxShortLength) return value
   if (kind === 'flag') return parseFlag(value) ?? value
   if (kind === 'word') return value.toLowerCase()
   if (kind === 'time') return toStandardTime(value)
