@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { type Config, collectSecrets } from '../config/config.ts'
-import { loadConfig, wantsStackTraces } from '../config/load.ts'
+import { describeConfiguration, loadConfig, wantsStackTraces } from '../config/load.ts'
 import type { ConfigNeeds } from '../config/setting.ts'
 import type { Logger } from '../log.ts'
 import type { EpochMs } from '../values/time.ts'
@@ -29,6 +29,8 @@ export function createCommandContext() {
     /** Opens the display on standard error: progress and notices. */
     openDisplay: (quiet: boolean): Display => openDisplay(process.stderr, quiet, Date.now),
     loadConfig: (needs: ConfigNeeds): Config => loadConfig(needs),
+    /** Never throws: for commands that need no configuration, and must not write over it. */
+    describeConfiguration: () => describeConfiguration(),
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
     /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */

@@ -1,6 +1,7 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { InvalidArgumentError, Option } from 'commander'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
+import { keptFiles } from '../export/kept-files.ts'
 import type { ExportFormat, ExportProgress, ExportReport } from '../export/export.ts'
 import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
@@ -89,6 +90,7 @@ async function runExport(
     format,
     target,
     overwrite: options.force === true,
+    kept: keptFiles(config),
     forSpreadsheets: options.excel === true,
     projectId,
     since: options.since ?? null,

@@ -7,6 +7,7 @@ import type { CheckItem } from '../app/check.ts'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
 import { readTextFile } from '../config/text-file.ts'
 import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from '../config/write-settings.ts'
+import { keptFiles, rejectKept } from '../export/kept-files.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import type { ProjectId } from '../values/project.ts'
 import { secret } from '../values/secret.ts'
@@ -57,6 +58,7 @@ async function runInit(context: CommandContext, options: Options): Promise<Comma
     throw alreadyThere('.env describes a project already', next)
   }
   const project = await collect(options, isTerminal, hasYaml)
+  rejectWriting(context, options, hasYaml)
   const files = textsWith(project, hasYaml)
   const items = await testProject(context, project)
   const checks = renderChecks([{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }], [])
@@ -64,6 +66,7 @@ async function runInit(context: CommandContext, options: Options): Promise<Comma
     const why = 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'
     return { ...checks, lines: [...checks.lines, '', why] }
   }
+  rejectWriting(context, options, hasYaml)
   for (const [name, text] of Object.entries(files)) writePrivate(name, text)
   const written = `Written to ${Object.keys(files).join(' and ')}, which only you may read.`
   return { ...checks, lines: [...checks.lines, '', written, ...nextSteps], exit: 0 }
@@ -174,6 +177,14 @@ function readText(path: string): string | null {
   if (text instanceof Error)
     throw wrongOption(`${path} cannot be read: ${text.message}`, 'name another file, or correct it')
   return text
+}
+
+/** Throws UserError if the files of the configuration are the warehouse, or the file of the key, by a link. */
+function rejectWriting(context: CommandContext, { apiKeyFile: path }: Options, hasYaml: boolean): void {
+  const { databaseUrl } = context.describeConfiguration()
+  const key = path === undefined ? [] : [{ path, why: 'it is the file of the key' }]
+  const kept = keptFiles({ databaseUrl, files: [] }, key)
+  for (const file of hasYaml ? [envFile, yamlFile] : [envFile]) rejectKept(file, kept)
 }
 
 /** A file that was there keeps its owner, and loses what others may do with it. */

@@ -3,7 +3,7 @@ import { basename, dirname, resolve } from 'node:path'
 import type { Config } from './config.ts'
 import { parseEnvFile } from './env-file.ts'
 import { ConfigurationError, isPlainPath, isVariableName, redactName } from './problems.ts'
-import { globalSettings } from './program-settings.ts'
+import { defaultDatabaseUrl, globalSettings } from './program-settings.ts'
 import { allProjectSettings } from './project-settings.ts'
 import { readConfig } from './read.ts'
 import { parseSecrets, type ReadSecret } from './secret-fields.ts'
@@ -37,12 +37,16 @@ export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environme
   return { ...config, files, warnings: unknownVariables(variables, referenced) }
 }
 
-/** The files that hold the configuration, also if it is not valid; of one that is valid also the files of its secrets. */
-export function configurationFiles(folder = process.cwd(), environment: Variables = process.env): readonly string[] {
+/** What must not be written over, also if the configuration is not valid: its files, and the warehouse that it names. */
+export function describeConfiguration(
+  folder = process.cwd(),
+  environment: Variables = process.env,
+): Pick<Config, 'databaseUrl' | 'files'> {
   try {
-    return loadConfig('database', folder, environment).files
+    return loadConfig('database', folder, environment)
   } catch {
-    return [resolve(folder, envFile), resolve(folder, environment.DESKMIRROR_CONFIG ?? defaultFile)]
+    const files = [resolve(folder, envFile), resolve(folder, environment.DESKMIRROR_CONFIG ?? defaultFile)]
+    return { databaseUrl: defaultDatabaseUrl, files }
   }
 }
 

@@ -11,12 +11,14 @@ export type {
   ExportValue,
 } from './core/selection.ts'
 export { type ExportRequest, exportObjects } from './export-objects.ts'
+export { importedFile, type KeptFile, type KeptFiles, keptFiles, otherOutput, rejectKept } from './kept-files.ts'
 export { countMirror, type MirrorCount, readVerifyDocument } from './mirror-count.ts'
 export {
   createOutputFile,
   createUnnamedFile,
   type OutputFile,
-  type OverwriteOptions,
+  type OutputOptions,
+  rejectOutput,
   readFromStart,
 } from './output-file.ts'
 export { type ExportSnapshot, withSnapshot } from './sql/snapshot.ts'

@@ -51,7 +51,7 @@ export const proposeTool = defineTool({
     const bytes = Buffer.from(rows.map((row) => `${toCanonicalJson(JSON.stringify(row))}\n`).join(''))
     const source = { source: Readable.from([bytes]), name: 'proposal', parse: { format: 'jsonl' } } as const
     const report = await importWritebacks(config, project, source, {
-      ...{ ...asDrafts, now: now(), mistakesPath: null, allowDuplicates, createdBy, title, note },
+      ...{ ...asDrafts, now: now(), mistakesTarget: null, allowDuplicates, createdBy, title, note },
       audit: (count, known, batch) => ({
         ...{ project: project.projectId, person: createdBy, role: 'assistant', action: 'imported_drafts', count },
         ...{ subject: count === 0 ? null : batch, detail: known === 0 ? null : `${known} rows were queued before` },

@@ -15,7 +15,11 @@ async function mistakesOf(text: string | Uint8Array, parse: ParseOptions = {}, n
   await writeFile(file, text)
   const buffer = await openImportBuffer(file)
   const options = { allowDuplicates: false, project: 'shop', onProgress: () => {} }
-  const checked = { now: Date.parse('2026-06-01T12:00:00Z'), ...options, mistakesPath: path }
+  const checked = {
+    now: Date.parse('2026-06-01T12:00:00Z'),
+    ...options,
+    mistakesTarget: { path, overwrite: false, kept: [] },
+  }
   const report = await checkFile(emptyLookups, { buffer, name: file, parse }, checked).finally(buffer.close)
   const written = existsSync(path) ? (await readFile(path, 'utf8')).split('\r\n') : null
   return { report, written, folder: await readdir(folder) }

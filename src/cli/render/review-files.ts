@@ -7,7 +7,7 @@
 import { tmpdir } from 'node:os'
 import { documentFoot, documentHead } from '../../document/document-frame.ts'
 import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
-import type { ExportColumn, ExportValue, OverwriteOptions } from '../../export/export.ts'
+import type { ExportColumn, ExportValue, OutputOptions } from '../../export/export.ts'
 import { createOutputFile, createUnnamedFile, readFromStart } from '../../export/output-file.ts'
 import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { reviewActions } from '../../outbox/core/operations.ts'
@@ -35,7 +35,7 @@ export type ReviewOutput = {
 }
 
 /** Throws UserError if the file exists or cannot be created. */
-export async function openCsvOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
+export async function openCsvOutput(path: string, options: OutputOptions): Promise<ReviewOutput> {
   const file = await createOutputFile(path, options)
   const writer = createCsvWriter(reviewColumns, file.output, { forSpreadsheets: true })
   return {
@@ -49,7 +49,7 @@ export async function openCsvOutput(path: string, options: OverwriteOptions): Pr
 }
 
 /** Throws UserError if the file exists or cannot be created. */
-export async function openPageOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
+export async function openPageOutput(path: string, options: OutputOptions): Promise<ReviewOutput> {
   const { output, publish, discard } = await createOutputFile(path, options)
   const rows = await createUnnamedFile(tmpdir())
   return {

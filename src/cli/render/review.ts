@@ -10,6 +10,8 @@ import {
   describeOrder,
   outcomeLabels,
 } from '../../outbox/core/review-labels.ts'
+import type { KeptFiles } from '../../export/export.ts'
+import { otherOutput } from '../../export/kept-files.ts'
 import type { CheckedReview, OnReviews, ReviewGroup, ReviewSummary } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, pluralize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
@@ -104,19 +106,24 @@ export const reviewOutputOptions = () => [
   new Option('--all', 'list every row, after the counts').conflicts('json'),
   new Option('--html <file>', 'write all of it as one page to look at and to pass on'),
   new Option('--csv <file>', 'write all rows as CSV'),
-  new Option('--force', 'overwrite the files of --html and --csv'),
+  new Option('--force', 'overwrite files that exist'),
 ]
 
-/** Throws UserError if a file cannot be created. */
-export async function openReviewOutputs(context: CommandContext, { all, html, csv, force }: ReviewOutputOptions) {
+/** Throws UserError if a file may not be written, or cannot be created. */
+export async function openReviewOutputs(
+  context: CommandContext,
+  { all, html, csv, force }: ReviewOutputOptions,
+  kept: KeptFiles,
+) {
   const outputs: ReviewOutput[] = []
   const close = async () => {
     for (const output of outputs) await output.close()
   }
-  const overwrite = force === true
+  const options = { overwrite: force === true, kept }
+  const others = html === undefined ? [] : [otherOutput(html)]
   try {
-    if (html !== undefined) outputs.push(await openPageOutput(html, { overwrite }))
-    if (csv !== undefined) outputs.push(await openCsvOutput(csv, { overwrite }))
+    if (html !== undefined) outputs.push(await openPageOutput(html, options))
+    if (csv !== undefined) outputs.push(await openCsvOutput(csv, { ...options, kept: [...kept, ...others] }))
     if (all === true) outputs.push(await openLinesOutput(renderReviewRow, context.openStdout().write))
   } catch (error) {
     await close()
