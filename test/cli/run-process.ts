@@ -12,6 +12,8 @@ export type RunOptions = {
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
   readonly inputFile?: string
+  /** Who runs it, if root runs the tests. */
+  readonly user?: number
 }
 
 /** Keeps the tester's own environment away from the command. */
@@ -27,6 +29,7 @@ export function runDeskmirror(
   const file = options.inputFile === undefined ? null : openSync(options.inputFile, 'r')
   const child = spawn(options.node ?? process.execPath, [launcher, ...args], {
     cwd: options.cwd,
+    ...(options.user === undefined ? {} : { uid: options.user, gid: options.user }),
     env: cleanEnvironment(options.env),
     stdio: [file ?? 'pipe', 'pipe', 'pipe'],
   })

@@ -73,7 +73,7 @@ async function runSheet(context: CommandContext, { config, project }: ProjectCal
   return withWarehouse(
     config,
     ({ projectDb }) => writeLines(context, target, replySheet(projectDb(project.projectId), list, context.now())),
-    { access: 'read' },
+    { access: 'read', readOnly: true },
   )
 }
 
