@@ -20,7 +20,10 @@ export function createCommandContext() {
     /** Writes the result to standard output. */
     writeOut: (text: string): void => void process.stdout.write(isTerminal() ? toPrintableLines(text) : text),
     /** Standard output for results of any size. `write` resolves when more may be written. */
-    openStdout: () => ({ isTerminal: isTerminal(), write: isTerminal() ? createTerminalWriter(writeToStdout) : writeToStdout }),
+    openStdout: () => ({
+      isTerminal: isTerminal(),
+      write: isTerminal() ? createTerminalWriter(writeToStdout) : writeToStdout,
+    }),
     /** Writes errors to standard error. */
     writeErr: (text: string): void => void process.stderr.write(text),
     /** Sets the exit code; the process ends when its work is done. */

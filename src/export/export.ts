@@ -18,8 +18,17 @@ export {
   createUnnamedFile,
   type OutputFile,
   type OutputOptions,
-  rejectOutput,
   readFromStart,
+  rejectOutput,
 } from './output-file.ts'
 export { type ExportSnapshot, withSnapshot } from './sql/snapshot.ts'
-export { byteOrderMark, createCsvWriter, formulaStart, quoteCsvCell, toCsvLine } from './writers/csv-writer.ts'
+export {
+  byteOrderMark,
+  createCsvWriter,
+  defuse,
+  defuseWithin,
+  formulaStart,
+  quoteCsvCell,
+  restoreWithin,
+  toCsvLine,
+} from './writers/csv-writer.ts'

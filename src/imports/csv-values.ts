@@ -1,5 +1,6 @@
 /** The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has them. */
 
+import { restoreWithin } from '../export/writers/csv-writer.ts'
 import { isOperation, operationTypes, requestFields } from '../outbox/core/operations.ts'
 import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap } from '../outbox/outbox.ts'
@@ -9,6 +10,7 @@ import { fromCsvCell, parseFlag } from './csv-cells.ts'
 import {
   columnLetter,
   columnOfWord,
+  isOwnHeader,
   isRequestColumn,
   knownColumn,
   namedColumn,
@@ -35,7 +37,12 @@ export function toRowFields(cells: readonly string[], header: CsvHeader): RowFie
     const column = header.columns[index]
     return isField(column) && cell.trim() !== '' ? [{ field: column.field, cell }] : []
   })
-  const fields = Object.fromEntries(filled.map(({ field, cell }) => [field, parseCell(field, cell)] as const))
+  const fields = Object.fromEntries(
+    filled.map(({ field, cell }) => {
+      const isRestored = header.isOwn || visitorColumns.some((column) => column === field)
+      return [field, parseCell(field, isRestored ? restoreWithin(cell) : cell)] as const
+    }),
+  )
   return {
     fields: withoutClearedCheckboxes(fields),
     cells: new Map(filled.map(({ field, cell }) => [field, cell.trim()])),
@@ -123,6 +130,8 @@ export type CsvHeader = {
   readonly ignored: readonly string[]
   /** Its rows name no operation: see `reply-sheet.ts`. */
   readonly isSheet: boolean
+  /** This program has written the file. */
+  readonly isOwn: boolean
 }
 
 type HeaderColumn = { readonly field: string }
@@ -171,7 +180,8 @@ export function parseHeader(
   mistakes.push(...repeatedColumns(columns))
   const hasOperation = columns.some((column) => isField(column) && column.field === 'operation')
   if (!isSheet && !hasOperation) mistakes.push(missingOperation)
-  return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, header: { cells, columns, ignored, isSheet } }
+  if (mistakes.length > 0) return { ok: false, mistakes }
+  return { ok: true, header: { cells, columns, ignored, isSheet, isOwn: isOwnHeader(cells) } }
 }
 
 /** Whether at least one cell is the name of a column. Otherwise the row holds something else. */

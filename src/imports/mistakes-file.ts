@@ -4,7 +4,7 @@
  */
 import type { OutputFile, OutputOptions } from '../export/export.ts'
 import { createOutputFile, rejectOutput } from '../export/output-file.ts'
-import { byteOrderMark, quoteCsvCell } from '../export/writers/csv-writer.ts'
+import { byteOrderMark, defuse, quoteCsvCell } from '../export/writers/csv-writer.ts'
 import { mistakeText, type RequestMistake } from '../outbox/core/writeback-request.ts'
 import type { Json } from '../values/json.ts'
 import { asJsonObject, stringifyJson, tryParseJson } from '../values/json.ts'
@@ -29,7 +29,7 @@ export function createMistakesFile({ path, ...options }: MistakesTarget, form: F
       file ??= await createOutputFile(path, options)
       if (rows === 0) await file.output.write(encode([...mistakeColumns, ...toHeaderCells(source)]))
       rows += 1
-      await file.output.write(encode([String(row), mistakes.map(toReason).join('; '), ...toCells(source)]))
+      await file.output.write(encode([String(row), defuse(mistakes.map(toReason).join('; ')), ...toCells(source)]))
     },
     /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
     async publish(): Promise<number> {
@@ -49,12 +49,13 @@ type RowSource = Exclude<ImportLine['source'], { readonly format: 'csv header' }
 
 function toHeaderCells(source: RowSource): readonly string[] {
   if (source.format === 'jsonl') return [...requestColumns, jsonLineColumn]
-  return withoutMistakes(source.header.cells, source.header.cells).map(toHarmlessCell)
+  return withoutMistakes(source.header.cells, source.header.cells).map((cell) => toHarmlessCell(cell, false))
 }
 
 function toCells(source: RowSource): readonly string[] {
   if (source.format === 'jsonl') return toJsonCells(source.text)
-  return withoutMistakes(source.cells, source.header.cells).map(toHarmlessCell)
+  const { cells, isOwn } = source.header
+  return withoutMistakes(source.cells, cells).map((cell) => toHarmlessCell(cell, isOwn))
 }
 
 /** Without the columns of an earlier file of mistakes. */
