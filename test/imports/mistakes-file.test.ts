@@ -19,7 +19,7 @@ async function mistakesOf(text: string | Uint8Array, parse: ParseOptions = {}, n
   const checked = {
     now: Date.parse('2026-06-01T12:00:00Z'),
     ...options,
-    mistakesTarget: { path, overwrite: false, kept: [] },
+    mistakesTarget: { path, overwrite: false, kept: [importedFile(file)] },
   }
   const report = await checkFile(emptyLookups, { buffer, name: file, parse }, checked).finally(buffer.close)
   const written = existsSync(path) ? (await readFile(path, 'utf8')).split('\r\n') : null
