@@ -85,9 +85,9 @@ async function measureWorstLag(warehouse: Warehouse): Promise<Map<string, number
   return worst
 }
 
-/** Projects with children that were never fetched. */
+/** Projects with children that were never read. */
 async function countBackloggedProjects(warehouse: Warehouse): Promise<number> {
-  const rows = await warehouse.query(`select distinct project_id from sync_children where fetched = 0`)
+  const rows = await warehouse.query(`select distinct project_id from sync_children where read_version = 0`)
   return rows.length
 }
 

@@ -80,10 +80,10 @@ async function listSetups(folder: string, redisUrl: string, postgresUrl: string)
         queueUrl: `${redisUrl}/${n}`,
       },
       {
-        name: `Postgres queue, Postgres${label}`,
+        name: `embedded queue, Postgres${label}`,
         ...server,
         databaseUrl: await schema('alone'),
-        queueUrl: await schema('jobs'),
+        queueUrl: 'embedded',
       },
     )
   }

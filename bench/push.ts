@@ -14,7 +14,7 @@ import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { createSchema } from './create-schema.ts'
 import { printFigure } from './figures.ts'
-import { readLimitOptions, storeLearnedMargins } from './limit-options.ts'
+import { readLimitOptions } from './limit-options.ts'
 import { launcher } from './sandbox.ts'
 import { withTempFolder } from './temp-folder.ts'
 
@@ -52,7 +52,6 @@ await withTempFolder(async (folder) => {
 
 async function measure({ processes, command, databaseUrl }: ProcessGroup, cwd: string) {
   const sandbox = await startSandbox({ size, switches: options.switches })
-  if (options.margin === null) await storeLearnedMargins(databaseUrl, sandbox.projectId)
   await queueWritebacks(sandbox, databaseUrl)
   const env = {
     ...process.env,

@@ -131,7 +131,6 @@ function defaultOf(setting: Setting): string {
 function toText(value: unknown, name: string): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off'
   if (name === 'approve_over') return 'off'
-  if (name === 'rate_margin') return 'learned'
   if (typeof value === 'number') return durationOf(value, name)
   if (Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'object' || value === null) return String(value ?? '')

@@ -5,16 +5,16 @@ import type { JobIdentity } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { Ms } from '../src/values/time.ts'
 import { assertNever } from '../src/values/user-error.ts'
+import { runAuditJob } from '../src/worker/audit-job.ts'
 import { areRollupsBehind, markSyncedAndListPending, runHousekeeping } from '../src/worker/project-health.ts'
-import { runAuditSlice, runSyncSlice } from '../src/worker/sync-slice.ts'
-import { processDeliveries } from '../src/worker/webhook-deliveries.ts'
-import type { DeliveriesResult, LaneSliceResult, SyncSliceResult } from '../src/worker/worker.ts'
+import { runSyncSlice } from '../src/worker/sync-slice.ts'
+import type { LaneSliceResult, SyncSliceResult } from '../src/worker/worker.ts'
 import type { JobResult } from './backends/backend.ts'
 import type { JobDeps, JobRun, JobType } from './job-handler.ts'
 import type { JobData, SchedulerJob, SyncJob } from './queues.ts'
-import { incrementalSyncJobs, syncJobsOfSchedule } from './schedule-plan.ts'
+import { incrementalSyncJobs, syncJobsOfSchedule, wokenSyncJobs } from './schedule-plan.ts'
 
-type SliceResult = SyncSliceResult | LaneSliceResult | DeliveriesResult
+type SliceResult = SyncSliceResult | LaneSliceResult
 
 const done: JobResult = { do: 'done' }
 
@@ -44,18 +44,21 @@ async function recordEnd({ failures }: JobDeps, identity: JobIdentity, end: Slic
 /** While the service is down all jobs fail alike, again and again. */
 const failureLevel = (isNewFailure: boolean) => (isNewFailure ? 'warn' : 'debug')
 
-/** Schedule firings enqueue sync jobs, and once a day run the housekeeping. */
+/** Firings of schedules and webhooks enqueue sync jobs, and once a day run the housekeeping. */
 export const schedulerJobs: JobType<SchedulerJob> = {
   identityOf: (data) =>
-    data === null || data.round === 'housekeeping' ? { job: 'housekeeping' } : { job: 'schedule', key: data.round },
+    data === null || data.schedule === 'housekeeping'
+      ? { job: 'housekeeping' }
+      : { job: 'schedule', key: data.schedule },
   run: async ({ data, project, identity, tookMs }, { context, enqueueSyncJobs, failures }) => {
     if (data === null) return { do: 'give up', why: 'the job names no known schedule' }
-    if (data.round === 'housekeeping') {
-      const { runsDeleted, deliveriesDeleted, expired } = await runHousekeeping(context)
-      const counts = { runs_deleted: runsDeleted, deliveries_deleted: deliveriesDeleted, expired }
+    if (data.schedule === 'housekeeping') {
+      const { runsDeleted, expired } = await runHousekeeping(context)
+      const counts = { runs_deleted: runsDeleted, expired }
       context.log.info({ event: 'housekeeping.completed', ...counts, took_ms: tookMs() })
     } else if (project === undefined) return { missing: 'project' }
-    else await enqueueSyncJobs(syncJobsOfSchedule(data.round, project))
+    else if (data.schedule === 'webhook') await enqueueSyncJobs(wokenSyncJobs(project))
+    else await enqueueSyncJobs(syncJobsOfSchedule(data.schedule, project))
     await failures.recordSuccess(identity)
     return done
   },
@@ -67,7 +70,7 @@ const retryForMs: Ms = 3_600_000
 
 /** Frequent schedules fire again by themselves; a nightly one would be a day late. */
 export function afterFailedFiring(data: SchedulerJob | null, why: string, sinceMs: Ms): JobResult {
-  const isFrequent = data?.round === 'incremental' || data?.round === 'availability'
+  const isFrequent = data?.schedule === 'incremental' || data?.schedule === 'availability'
   if (isFrequent || sinceMs > retryForMs) return { do: 'give up', why }
   return { do: 'delay', afterMs: retryMs }
 }
@@ -91,34 +94,11 @@ export const laneJobs: JobType<JobData<'writebacks'>> = {
   },
 }
 
-/** Processes pending deliveries. What could not be done becomes pending again later, and maintenance finds it. */
-export const webhookJobs: JobType<JobData<'webhooks'>> = {
-  identityOf: () => ({ job: 'webhooks' }),
-  run: async ({ data, project, identity, tookMs }, deps) => {
-    if (data === null || project === undefined) return { missing: 'project' }
-    const { context, enqueueSyncJobs, stopping } = deps
-    const enqueueFollowUps = async ({ lists }: { lists: boolean }) => {
-      const pendingChildren = await markSyncedAndListPending(context, project)
-      const listJobs = lists ? syncJobsOfSchedule('incremental', project) : []
-      await enqueueSyncJobs([...listJobs, ...incrementalSyncJobs('sync', project, pendingChildren)])
-    }
-    const end = await processDeliveries(context, project, { signal: stopping, enqueueFollowUps })
-    const isNewFailure = await recordEnd(deps, identity, end)
-    const fields = { project: data.project, took_ms: tookMs() }
-    if (end.kind === 'failed')
-      context.log[failureLevel(isNewFailure)]({ event: 'webhooks.failed', ...fields, why: end.why })
-    else if (end.kind !== 'done') context.log.debug({ event: `webhooks.${end.kind}`, ...fields })
-    else if (end.deliveries > 0)
-      context.log.info({ event: 'webhooks.processed', ...fields, deliveries: end.deliveries, lists: end.lists })
-    return jobResultOf(end, 0)
-  },
-}
-
 export const syncJobs: JobType<SyncJob> = {
   identityOf: (data) =>
     data === null
-      ? { job: 'pass' }
-      : { job: 'pass', key: `${data.stream}/${data.mode}`, stream: data.stream, mode: data.mode },
+      ? { job: 'sync' }
+      : { job: 'sync', key: `${data.stream}/${data.mode}`, stream: data.stream, mode: data.mode },
   run: runSyncJob,
 }
 
@@ -144,12 +124,13 @@ async function runSyncJob({ data, project, identity, queue, addedAt, tookMs }: J
   return jobResultOf(end, 2000 + Math.random() * 3000)
 }
 
+/** One time slice of a sync, or a whole audit. */
 async function runSlice(project: ProjectConfig, { stream, mode }: SyncJob, deps: JobDeps): Promise<SyncSliceResult> {
-  const limits = { sliceMs: deps.sliceMs, signal: deps.stopping }
-  if (mode !== 'audit') return runSyncSlice(deps.context, project, { ...limits, stream, mode })
+  const { context, sliceMs, stopping: signal } = deps
+  if (mode !== 'audit') return runSyncSlice(context, project, { stream, mode, sliceMs, signal })
   const audited = auditedStreams.find((name) => name === stream)
   if (audited === undefined) return { kind: 'done', outcome: 'complete', changed: 0 }
-  return runAuditSlice(deps.context, project, { ...limits, stream: audited })
+  return runAuditJob(context, project, { stream: audited, sliceMs, signal })
 }
 
 /** Children of a list's rows are read immediately, even if the list itself still has years to read. */

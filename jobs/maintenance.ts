@@ -1,14 +1,13 @@
 /** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
 import type { ProjectConfig } from '../src/config/config.ts'
+import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
 import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/gauges.ts'
-import { createDeliveries } from '../src/mirror/sql/webhook-deliveries.ts'
-import type { ProjectId } from '../src/values/project.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import { readLastCompletions } from '../src/worker/project-health.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
-import { type JobData, type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
+import { type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
 import {
   configurationDigest,
   housekeeping,
@@ -33,12 +32,12 @@ const housekeepingLateMs = 9 * 86_400_000
  * Only one of them restores the schedules and enqueues what is overdue.
  */
 export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
-  const { context, backend, queues, enqueue, enqueueSyncJobs, failures, projects } = deps
+  const { context, backend, queues, enqueueSyncJobs, failures, projects } = deps
   const { log, warehouse } = context
   const syncSchedules = createScheduleSync(backend, queues.schedules)
   let didDiffer = false
-  // Nobody else uses its queue, and it forgets what was missed.
-  const isAlone = backend.kind === 'embedded'
+  // Nobody else uses its queue, which forgets what was missed.
+  const isAlone = !queueBackends[backend.kind].allowsSeveralWorkers
   let mayHaveMissed = isAlone
   const enqueueMissed = async (completions: Awaited<ReturnType<typeof readLastCompletions>>) => {
     const runs = await readRuns(warehouse.db, Date.now() - runsTellForMs)
@@ -65,8 +64,6 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     const pendingChildren = await listAllPendingStreams(warehouse.db, Date.now())
     await enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
     if (mayHaveMissed) await enqueueMissed(completions)
-    const dueDeliveries = await createDeliveries(warehouse.db, warehouse.kind).firstDuePerProject(Date.now())
-    await enqueue('webhooks', pendingWebhookJobs(projects(), dueDeliveries))
   }
 }
 
@@ -88,11 +85,11 @@ async function noteConditions({ context, backend, queues, failures }: Maintenanc
 }
 
 /** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
-function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
+export function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
   const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
   return warehouseFailed.flatMap(({ identity: { project, stream, mode } }): PlannedSyncJob[] => {
     const job = parseJob('sync', { project: project?.name, stream, mode })
-    return job === null ? [] : [{ queue: 'sync', job }]
+    return job === null ? [] : [{ queue: job.mode === 'audit' ? 'audits' : 'sync', job }]
   })
 }
 
@@ -117,16 +114,4 @@ export function createScheduleSync(backend: Pick<Backend, 'ensureSchedules'>, cl
     if (!differ) for (const id of found) if (!known.has(id)) await clock.removeJobScheduler(id)
     lastSync = { wantedKey, at: now }
   }
-}
-
-/** `pending`: by project id. Deliveries of projects that are not configured wait until they are again. */
-export function pendingWebhookJobs(
-  projects: readonly Pick<ProjectConfig, 'name' | 'projectId'>[],
-  pending: readonly { readonly project: ProjectId; readonly id: string }[],
-): JobData<'webhooks'>[] {
-  const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
-  return pending.flatMap(({ project, id }) => {
-    const name = names.get(project)
-    return name === undefined ? [] : [{ project: name, delivery: id }]
-  })
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isChildStream, streamNames } from '../schema/stream-specs.ts'
 import { scheduleNames } from '../src/config/default-schedules.ts'
+import type { Ms } from '../src/values/time.ts'
 import type { Backend, JobQueue, NewJob } from './backends/backend.ts'
 
 /** Its name in the configuration. */
@@ -15,20 +16,19 @@ const syncJob = z.strictObject({
 })
 
 /**
- * `schedules`: schedule firings; each job takes milliseconds. `sync`: the first time slice of an incremental sync run.
- * `backfill`: its further slices, reconciles and audits, in rotation, so that a history of years does not delay new rows.
- * `webhooks`: each makes a handful of requests, and does not wait for a sync run; the job processes all pending deliveries
- * of the project, whichever it was added for. `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has
- * something to send.
+ * `schedules`: firings of schedules and webhooks; each job takes milliseconds. `sync`: the first time slice of an
+ * incremental sync run. `backfill`: its further slices, and reconciles, in rotation, so that a history of years does not
+ * delay new rows. `audits`: each is one long job, and holds no slot that a sync could have.
+ * `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has something to send.
  */
 const jobSchemas = {
-  schedules: z.discriminatedUnion('round', [
-    z.strictObject({ round: z.enum(scheduleNames), project }),
-    z.strictObject({ round: z.literal('housekeeping') }),
+  schedules: z.discriminatedUnion('schedule', [
+    z.strictObject({ schedule: z.enum([...scheduleNames, 'webhook']), project }),
+    z.strictObject({ schedule: z.literal('housekeeping') }),
   ]),
   sync: syncJob,
   backfill: syncJob,
-  webhooks: z.strictObject({ project, delivery: z.string().min(1) }),
+  audits: syncJob,
   writebacks: z.strictObject({ project, lane: z.string().min(1) }),
 }
 
@@ -47,43 +47,62 @@ export function jobId<Queue extends QueueName>(queue: Queue, data: JobData<Queue
   return Object.values(jobSchemas[queue].parse(data)).join('/')
 }
 
-export type PlannedSyncJob = { readonly queue: 'sync' | 'backfill'; readonly job: SyncJob }
+export type PlannedSyncJob = {
+  readonly queue: 'sync' | 'backfill' | 'audits'
+  readonly job: SyncJob
+  /** If the job runs now, it runs once more: what it has read so far may be older than what it is to read. */
+  readonly followsActive?: boolean
+}
+
+/** How long after the first of some webhooks the sync begins that is for all of them. */
+const wakeAfterMs: Ms = 5000
 
 export type JobQueues = ReturnType<typeof openJobQueues>
 
-export function openJobQueues({ queue }: Backend) {
+export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs) {
   const queues: { readonly [Queue in QueueName]: JobQueue<JobData<Queue>> } = {
     schedules: queue('schedules'),
     sync: queue('sync'),
     backfill: queue('backfill'),
-    webhooks: queue('webhooks'),
+    audits: queue('audits'),
     writebacks: queue('writebacks'),
   }
+  const addAll = async <Queue extends QueueName>(name: Queue, jobs: NewJob<JobData<Queue>>[]) => {
+    if (jobs.length > 0) await queues[name].addBulk(jobs)
+  }
   /** A job that waits or runs already is not added again. */
-  const enqueue = async <Queue extends Exclude<QueueName, 'schedules'>>(
-    name: Queue,
-    jobs: readonly JobData<Queue>[],
-  ): Promise<void> => {
-    if (jobs.length > 0) await queues[name].addBulk(jobs.map((data) => toNewJob(name, data)))
-  }
+  const enqueueLanes = (lanes: readonly JobData<'writebacks'>[]): Promise<void> =>
+    addAll('writebacks', lanes.map(toLaneJob))
   const enqueueSyncJobs = async (all: readonly PlannedSyncJob[]): Promise<void> => {
-    for (const name of ['sync', 'backfill'] as const)
-      await enqueue(
-        name,
-        all.filter(({ queue }) => queue === name).map(({ job }) => job),
-      )
+    for (const name of ['sync', 'backfill', 'audits'] as const)
+      await addAll(name, all.filter(({ queue }) => queue === name).map(toSyncJob))
   }
-  return { queues, enqueue, enqueueSyncJobs }
+  /**
+   * A webhook arrived. An incremental sync of the project begins after a delay, and every webhook until then shares it,
+   * whichever process received it: so there is one for each delay, however many arrive, and a failing one is no sooner
+   * tried again. Each webhook is followed by a reading that begins after it: one that arrives while the syncs are
+   * enqueued delays another job, and a list whose sync runs by then is synced once more. Only a queue that loses its
+   * jobs, as that of a process does with it, leaves a webhook to the schedules.
+   */
+  const wake = async (project: string): Promise<void> => {
+    const data = { schedule: 'webhook', project } as const
+    const deduplication = { id: jobId('schedules', data), keepLastIfActive: true }
+    const opts = { delay: wakeDelayMs, deduplication }
+    await addAll('schedules', [{ name: data.schedule, data, opts }])
+  }
+  return { queues, enqueueLanes, enqueueSyncJobs, wake }
 }
 
 /** After that the next schedule firing is soon enough. */
 const retries = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } } as const
 
-function toNewJob<Queue extends QueueName>(queue: Queue, data: JobData<Queue>): NewJob<JobData<Queue>> {
-  const id = jobId(queue, data)
-  if (queue === 'writebacks') return { name: 'lane', data, opts: { deduplication: { id } } }
-  const stream = 'stream' in data ? data.stream : null
-  // It may have looked for its work before the latest was there. Without work, the jobs of child streams cost no request.
-  const deduplication = { id, keepLastIfActive: stream !== null && isChildStream(stream) }
-  return { name: stream ?? 'hint', data, opts: { ...retries, deduplication } }
+function toLaneJob(data: JobData<'writebacks'>): NewJob<JobData<'writebacks'>> {
+  return { name: 'lane', data, opts: { deduplication: { id: jobId('writebacks', data) } } }
+}
+
+function toSyncJob({ queue, job, followsActive = false }: PlannedSyncJob): NewJob<SyncJob> {
+  // A child's job may have looked for its work before the latest was there. Without work, it costs no request.
+  const keepLastIfActive = followsActive || isChildStream(job.stream)
+  const deduplication = { id: jobId(queue, job), keepLastIfActive }
+  return { name: job.stream, data: job, opts: { ...retries, deduplication } }
 }

@@ -14,7 +14,7 @@ import type { PlannedSyncJob, SchedulerJob } from './queues.ts'
 export function schedulesForProjects(projects: readonly ProjectConfig[]): JobSchedule<SchedulerJob>[] {
   const ofProjects = projects.flatMap((project) =>
     schedulesForProject(project).map(({ name, recurrence }): JobSchedule<SchedulerJob> => {
-      const data = { round: name, project: project.name }
+      const data = { schedule: name, project: project.name }
       return { id: `${name}/${project.name}`, recurrence, job: name, data }
     }),
   )
@@ -32,7 +32,7 @@ export const housekeeping: JobSchedule<SchedulerJob> = {
   id: 'housekeeping',
   recurrence: { pattern: '23 4 * * *', tz: 'UTC' },
   job: 'housekeeping',
-  data: { round: 'housekeeping' },
+  data: { schedule: 'housekeeping' },
 }
 
 function schedulesForProject(project: ProjectConfig) {
@@ -116,11 +116,20 @@ function scheduledStreams(schedule: ScheduleName, { streams }: Mirrored): readon
   return streamsBySchedule[schedule].filter((stream) => streams.includes(stream))
 }
 
-/** Long work starts in `backfill`. */
+/** Long work starts elsewhere than in `sync`. */
+const queueOfMode = { incremental: 'sync', reconcile: 'backfill', audit: 'audits' } as const
+
 export function syncJobsOfSchedule(schedule: ScheduleName, project: Mirrored): PlannedSyncJob[] {
   const mode = schedule === 'reconcile' || schedule === 'audit' ? schedule : 'incremental'
-  const queue = mode === 'incremental' ? 'sync' : 'backfill'
-  return scheduledStreams(schedule, project).map((stream) => ({ queue, job: { project: project.name, stream, mode } }))
+  return scheduledStreams(schedule, project).map((stream) => ({
+    queue: queueOfMode[mode],
+    job: { project: project.name, stream, mode },
+  }))
+}
+
+/** For webhooks. A list that is being read may have been asked before they arrived. */
+export function wokenSyncJobs(project: Mirrored): PlannedSyncJob[] {
+  return syncJobsOfSchedule('incremental', project).map((planned) => ({ ...planned, followsActive: true }))
 }
 
 export function incrementalSyncJobs(

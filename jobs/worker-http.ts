@@ -14,7 +14,6 @@ import { listHeld } from '../src/outbox/sql/sending.ts'
 import type { Ms } from '../src/values/time.ts'
 import { errorText } from '../src/values/user-error.ts'
 import { createAuditLog } from '../src/warehouse/audit-log.ts'
-import { storeDelivery } from '../src/worker/webhook-deliveries.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import type { Backend } from './backends/backend.ts'
 import type { JobQueues } from './queues.ts'
@@ -29,7 +28,7 @@ type WorkerHttpDeps = JobQueues & {
 
 /** `config` is asked each time: it can be reloaded. Throws UserError. */
 export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps) {
-  const { context, backend, enqueue, isAlive, checkReadiness, onClose } = deps
+  const { context, backend, wake, isAlive, checkReadiness, onClose } = deps
   const { warehouse, metrics, log } = context
   const attempts = createAttempts()
   const projects = () => config().projects
@@ -41,7 +40,7 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
     const held = await listHeld(warehouse.db)
     return projects().flatMap(({ name, projectId }) => (held.has(projectId) ? [name] : []))
   }
-  const receiver = createWebhookReceiver(projects, context, enqueue)
+  const receiver = createWebhookReceiver(projects, context, wake)
   const plugins = [queueBoard(backend), webhookRoutes(receiver), webConsole.routes]
   const health = { isAlive, checkReadiness, listHeld: listHeldNames }
   const server = await openHttpServer({ ...address, attempts, health, metrics, plugins, log })
@@ -49,11 +48,10 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
   return { address: server.address, consoleLink: await webConsole.createLink(server.address) }
 }
 
-/** Stores a delivery, and adds the job that processes it. */
 function createWebhookReceiver(
   projects: () => readonly ProjectConfig[],
-  { warehouse, metrics, log }: WorkerContext,
-  enqueue: JobQueues['enqueue'],
+  { metrics, log }: WorkerContext,
+  wake: JobQueues['wake'],
 ): WebhookReceiver {
   const findProject = (named: string) =>
     projects().find(({ name }) => name === named) ?? projects().find(({ projectId }) => projectId === named)
@@ -62,15 +60,7 @@ function createWebhookReceiver(
       const project = findProject(named)
       return project === undefined ? undefined : { name: project.name, secrets: project.webhookSecrets }
     },
-    storeDelivery: async (name, body) => {
-      const { id, result } = await storeDelivery(warehouse, findProject(name)?.projectId ?? '', body)
-      if (result !== 'stored') return result
-      // Not awaited: a disconnected queue must not delay the response, and maintenance enqueues what was missed.
-      enqueue('webhooks', [{ project: name, delivery: id }]).catch((error: unknown) =>
-        log.warn({ event: 'webhook.enqueue_failed', project: name, why: errorText(error) }),
-      )
-      return 'accepted'
-    },
+    wake,
     onDelivery: metrics.countDelivery,
     log,
   }

@@ -15,7 +15,7 @@ import { openWorkerContext } from '../src/worker/worker-context.ts'
 import { type Backend, QueueUnavailableError } from './backends/backend.ts'
 import { openBackend } from './backends/open-backend.ts'
 import { createJobHandler, type JobDeps, type JobType } from './job-handler.ts'
-import { laneJobs, schedulerJobs, syncJobs, webhookJobs } from './job-types.ts'
+import { laneJobs, schedulerJobs, syncJobs } from './job-types.ts'
 import { createMaintenance } from './maintenance.ts'
 import { type JobData, openJobQueues, type QueueName } from './queues.ts'
 import { plannedInterval } from './schedule-plan.ts'
@@ -31,6 +31,8 @@ export type WorkerOptions = {
   /** A job without a heartbeat for this long counts as abandoned by a dead process. */
   readonly lockMs?: Ms
   readonly prefix?: string
+  /** How long after a webhook its sync begins. */
+  readonly wakeDelayMs?: Ms
 }
 
 export type RunningWorker = Awaited<ReturnType<typeof startWorker>>
@@ -54,7 +56,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
   }
   try {
     const components = await openWorkerComponents(config, options, projects, stopping.signal, closer)
-    const { context, backend, failures, enqueue, enqueueSyncJobs } = components
+    const { context, backend, failures, enqueueLanes, enqueueSyncJobs } = components
     let sinceMaintenanceMs = (): Ms => 0
     const isAlive = () => sinceMaintenanceMs() < 4 * maintenanceEveryMs + 60_000
     // Before any work begins: the address may be taken.
@@ -64,7 +66,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     sinceMaintenanceMs = maintenance.sinceLastRunMs
     closer.add(maintenance.stop)
     // Anyone may insert write-backs by plain SQL at any time.
-    const enqueueReadyLanes = async () => enqueue('writebacks', await context.lanes.findReady(projects()))
+    const enqueueReadyLanes = async () => enqueueLanes(await context.lanes.findReady(projects()))
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failures).stop)
     const findProject = (name: string) => projects().find((project) => project.name === name)
     const deps = { context, findProject, enqueueSyncJobs, failures, sliceMs, stopping: stopping.signal }
@@ -156,7 +158,7 @@ async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<v
 
 async function openWorkerComponents(
   config: Config,
-  { log, prefix, onFatal }: WorkerOptions,
+  { log, prefix, onFatal, wakeDelayMs }: WorkerOptions,
   projects: () => readonly ProjectConfig[],
   stopping: AbortSignal,
   closer: Closer,
@@ -181,7 +183,7 @@ async function openWorkerComponents(
   const backend = await openBackend(config.queueUrl, backendOptions)
   closer.add(backend.close)
   const checkComponents = () => checkReadiness(warehouse, backend, failures, stopping)
-  return { context, failures, backend, checkReadiness: checkComponents, ...openJobQueues(backend) }
+  return { context, failures, backend, checkReadiness: checkComponents, ...openJobQueues(backend, wakeDelayMs) }
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
@@ -189,8 +191,8 @@ function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number,
   const start = <Queue extends QueueName>(queue: Queue, type: JobType<JobData<Queue>>, jobLimit: number) =>
     backend.worker(queue, createJobHandler(queue, type, deps), { lockMs, concurrency: Math.ceil(jobLimit) })
   start('schedules', schedulerJobs, 4)
-  start('webhooks', webhookJobs, concurrency / 4)
   start('writebacks', laneJobs, concurrency)
   start('sync', syncJobs, concurrency)
   start('backfill', syncJobs, concurrency / 2)
+  start('audits', syncJobs, concurrency / 4)
 }

@@ -1,5 +1,5 @@
 /** What the facts for analysts refer to: the calendar, roles and targets that a project's settings say. */
-import { projectColumns, type TableSpec } from './column-types.ts'
+import { type AnalyticsTableSpec, projectColumns } from './column-types.ts'
 
 export const analyticsReferenceTables = {
   dim_sender_type: {
@@ -16,8 +16,8 @@ export const analyticsReferenceTables = {
     key: ['project_id', 'from_s'],
     columns: {
       ...projectColumns,
-      from_s: ['integer', 'since when, in seconds since 1970'],
-      offset_s: ['int32', 'seconds east of UTC'],
+      from_s: ['integer', 'since when, in seconds since 1970', 'dimension'],
+      offset_s: ['int32', 'seconds east of UTC', 'none'],
     },
   },
   business_spans: {
@@ -25,11 +25,12 @@ export const analyticsReferenceTables = {
     key: ['project_id', 'opens_s'],
     columns: {
       ...projectColumns,
-      opens_s: ['integer', 'in seconds since 1970'],
-      closes_s: ['integer', 'in seconds since 1970'],
+      opens_s: ['integer', 'in seconds since 1970', 'dimension'],
+      closes_s: ['integer', 'in seconds since 1970', 'none'],
       seconds_before: [
         'integer',
         'open seconds before this span: business time between two moments is the difference of two such sums',
+        'none',
       ],
     },
   },
@@ -41,15 +42,15 @@ export const analyticsReferenceTables = {
       date: ['local_date', 'the local day'],
       starts_at: ['utc_time', 'its first second'],
       ends_at: ['utc_time', 'the first second of the next day, 23 to 25 hours later'],
-      weekday: ['int32', '1 = Monday to 7 = Sunday'],
+      weekday: ['int32', '1 = Monday to 7 = Sunday', 'dimension'],
       week: ['local_date', 'Monday of its week'],
       month: ['local_date', 'first day of its month'],
       quarter: ['local_date', 'first day of its quarter'],
-      year: ['int32', 'year'],
+      year: ['int32', 'year', 'dimension'],
       iso_week: ['text', 'its week by ISO 8601, such as 2025-W07'],
       is_weekend: ['boolean', 'Saturday or Sunday'],
       is_holiday: ['boolean', 'the settings give this day hours of its own'],
-      business_seconds: ['int32', 'open seconds of the day'],
+      business_seconds: ['int32', 'open seconds of the day', 'sum'],
     },
   },
   dim_sla: {
@@ -63,10 +64,10 @@ export const analyticsReferenceTables = {
         'text',
         "first = a conversation's first wait, and no later one if that is handled without an answer; every = each wait",
       ],
-      target_seconds: ['integer', 'the answer should take this long at most'],
+      target_seconds: ['integer', 'the answer should take this long at most', 'none'],
       in_business: ['boolean', 'only business hours count'],
       from_date: ['local_date', 'the first day; 1970-01-01 = from the beginning'],
       to_date: ['local_date?', 'the day on which it no longer applied; null = it still applies'],
     },
   },
-} as const satisfies Record<string, TableSpec>
+} as const satisfies Record<string, AnalyticsTableSpec>

@@ -34,8 +34,23 @@ export const columnTypes = {
 
 export type ColumnType = keyof typeof columnTypes
 
+/**
+ * What a number for analysts is. `dimension`: to group by or to compare with. Others are measured:
+ * `sum`: can be added up over rows. `distinct`: counts different things, of which a sum would count
+ * some twice. `none`: cannot be combined, as medians, or states at different times.
+ */
+export type NumberUse = 'dimension' | 'sum' | 'distinct' | 'none'
+
 /** How a column and a table are described as data. */
-export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
+export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string, use?: NumberUse]
+
+type NumberTypeName = 'integer' | 'int32' | 'number'
+type NumberType = NumberTypeName | `${NumberTypeName}?`
+
+/** A column of a table for analysts. A number says what it is, because neither name nor type tells. */
+type AnalyticsColumnSpec =
+  | readonly [type: Exclude<ColumnSpec[0], NumberType>, note: string]
+  | readonly [type: NumberType, note: string, use: NumberUse]
 
 const types = Object.keys(columnTypes) as ColumnType[]
 
@@ -65,5 +80,7 @@ export type TableSpec = {
   readonly storedIn?: string
   readonly columns: Readonly<Record<string, ColumnSpec>>
 }
+
+export type AnalyticsTableSpec = TableSpec & { readonly columns: Readonly<Record<string, AnalyticsColumnSpec>> }
 
 export const projectColumns = { project_id: ['key', 'the project that the row belongs to'] } as const

@@ -9,7 +9,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   'writeback list': 'ListWritebacksReport',
   'writeback show': 'ShowWritebackReport',
   'writeback batches': 'BatchesReport',
-  'writeback batches show': 'BatchReport & { review: ReviewSummary, requests: number }',
+  'writeback batches show': 'BatchReport & { review: ReviewSummary }',
   'writeback approve': 'DecisionReport; with --digest: DecisionReport | SelectionMismatch',
   'writeback undo': 'DecisionReport',
   'writeback stop': 'BatchDecisionReport',
@@ -27,7 +27,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   export: 'ExportReport',
   token: '{ project: string, token: string, expiresAt: string | null, answer: unknown }',
   migrate:
-    'MigrationReport; with --grant: MigrationSummary & GrantReport; with --rebuild-analytics: { projects: FactsRebuildReport[] }',
+    'MigrationSummary; with --grant: MigrationSummary & GrantReport; with --rebuild-analytics: { projects: FactsRebuildReport[] }',
   erase: 'EraseReport',
   demo: '{ passes: SyncReport[], pushed: PushReport, tables: object[], questions: object[] }',
 }

@@ -56,7 +56,7 @@ function storedIn(stream: ChildStreamName): string {
 /** Of a stream that is new in this version, the children of all parents that are there are still to be read. */
 function addPending(stream: ChildStreamName): string {
   const parents = streamSpecs[streamSpecs[stream].parent].table
-  return `insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
+  return `insert into sync_children (project_id, stream, parent_id, requested_version, read_version, due_at, attempts)
     select project_id, '${stream}', id, 1, 0, ${Date.now()}, 0 from ${parents} where deleted_at is null
     on conflict do nothing`
 }
@@ -85,7 +85,7 @@ function createWithRows(kind: DatabaseKind, name: string, spec: TableSpec): read
   ]
 }
 
-export function createTable(kind: DatabaseKind, name: string, spec: TableSpec, as = name): string {
+function createTable(kind: DatabaseKind, name: string, spec: TableSpec): string {
   const { key, postgresIndex, columns } = spec
   const isPacked = kind === 'postgres' && hidden.has(name)
   const listed = isPacked ? Object.entries(columns).sort(byWidth) : Object.entries(columns)
@@ -94,7 +94,7 @@ export function createTable(kind: DatabaseKind, name: string, spec: TableSpec, a
   const rules = [...(hasKey ? [`primary key (${key.join(', ')})`] : []), ...(tableClauses(kind)[name] ?? [])]
   // All facts are found by their keys, so an index beside the rows would only take room.
   const layout = kind === 'sqlite' && name in analyticsTables ? ' without rowid' : ''
-  return `create table ${as} (${[...declared, ...rules].join(', ')})${layout}`
+  return `create table ${name} (${[...declared, ...rules].join(', ')})${layout}`
 }
 
 function addColumns(kind: DatabaseKind, name: string, { columns }: TableSpec, found: ReadonlySet<unknown>) {

@@ -12,7 +12,7 @@ import {
 } from './stream-specs.ts'
 
 export const uniqueIndexes = [
-  'gaps_open on sync_gaps (project_id, stream, subject) where resolved_at is null',
+  'gaps_open on sync_gaps (project_id, stream, dedup_key) where resolved_at is null',
   'writebacks_by_order on writebacks (seq)',
   'writebacks_by_ref on writebacks (project_id, ref) where ref is not null',
   // A message of the service is the result of one write-back, never of two.
@@ -37,18 +37,16 @@ export const indexes = [
   'metrics_by_name on analytics_metrics (metric, project_id, window_from)',
   'changes_by_conversation on conversation_changes (project_id, conversation_id)',
   "changes_of_handled on conversation_changes (project_id, conversation_id) where field = 'handled_at'",
-  'children_to_read on sync_children (project_id, stream, due_at) where due_at is not null and fetched = 0',
+  'children_to_read on sync_children (project_id, stream, due_at) where due_at is not null and read_version = 0',
   `children_to_refresh on sync_children (project_id, stream, due_at)
-      where due_at is not null and fetched > 0 and whole is null`,
+      where due_at is not null and read_version > 0 and reread_whole is null`,
   `children_to_proofread on sync_children (project_id, stream, due_at)
-      where due_at is not null and fetched > 0 and whole is not null`,
+      where due_at is not null and read_version > 0 and reread_whole is not null`,
   'children_failing on sync_children (project_id, stream) where error is not null',
   'runs_by_beat on sync_runs (project_id, beat_at)',
   'runs_unfinished on sync_runs (project_id) where finished_at is null',
   'runs_by_end on sync_runs (finished_at)',
   'gaps_closed on sync_gaps (resolved_at) where resolved_at is not null',
-  'deliveries_due on webhook_deliveries (project_id, due_at) where due_at is not null',
-  'deliveries_by_age on webhook_deliveries (received_at)',
   'writebacks_by_status on writebacks (project_id, status, created_at)',
   "writebacks_in_lane on writebacks (project_id, lane, seq) where status in ('queued','sending','uncertain')",
   // Sending a write-back reads the history of its lane; claiming reads only the open ones.

@@ -81,7 +81,7 @@ function namesAndColumns(expressions: Readonly<Record<string, string>>): string 
 /** What the view shows otherwise than the table has it. */
 const shown: Readonly<Record<DatabaseKind, Readonly<Record<string, string>>>> = {
   sqlite: { '"raw"': rebuiltRow.sqlite },
-  // A text in tables of older versions.
+  // A text, as in all other tables.
   postgres: { '"raw"': rebuiltRow.postgres, '"run_id"': 'run_id::text' },
 }
 

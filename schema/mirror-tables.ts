@@ -26,11 +26,8 @@ const rowColumns = {
 const dayColumns = {
   window_from: ['time', 'start of the day'],
   window_to: ['time', 'end of the day, which is the start of the next'],
-  day: ['date?', 'the local date; null = stored by an older version, until the rollups are next read'],
-  time_zone: [
-    'text?',
-    'the time zone of the days (DESKMIRROR_TIME_ZONE): the same for all rows of a project; null = as for day',
-  ],
+  day: ['date', 'the local date'],
+  time_zone: ['text', 'the time zone of the days (DESKMIRROR_TIME_ZONE): the same for all rows of a project'],
 } as const
 
 const messageColumns = {
@@ -135,7 +132,7 @@ export const mirrorTables = {
     columns: {
       ...mirroredColumns,
       ...dayColumns,
-      read_at: ['time?', 'when the service was last asked for it; later changes are not in it'],
+      read_at: ['time', 'when the service was last asked for it; later changes are not in it'],
     },
   },
   analytics_metrics: {
@@ -158,7 +155,7 @@ export const mirrorTables = {
       taken_at: ['time', 'when the service was asked'],
       available: ['boolean?', 'whether any agent was available'],
       agents_online: ['integer?', 'how many agents were online'],
-      same_until: ['time?', 'of an older row that stands for equal ones: when the last of them was taken'],
+      same_until: ['time?', 'of an earlier row that stands for equal ones: when the last of them was taken'],
       same_count: ['integer?', 'and how many they were; null = one'],
     },
   },
@@ -175,8 +172,8 @@ export const mirrorTables = {
       new_value: ['text?', 'after'],
       seen_at: ['time', 'when a sync found the change'],
       old_read_at: [
-        'time?',
-        'when the copy with the old value had been requested: the change came between then and seen_at; null = recorded by an older version',
+        'time',
+        'when the copy with the old value had been requested: the change came between then and seen_at',
       ],
     },
   },

@@ -31,7 +31,11 @@ export type OperationSpec = {
   readonly target: TargetKind
   /** Whether sending it twice has the same effect as once. */
   readonly isIdempotent: boolean
-  /** The migration by which a warehouse accepts it: its own one, with the next number. */
+  /**
+   * The migration by which a warehouse accepts it: its own one, with the next number. Its step `before` has to replace the
+   * checks of `writebacks`, which name all operations (`writeback-constraints.ts`). In SQLite that makes the table anew, for
+   * which `migrate` has to switch `foreign_keys` off before its transaction: people's tables may refer to write-backs.
+   */
   readonly since: string
   readonly payload: Readonly<Record<string, TextSpec | 'flag'>>
 }
@@ -86,7 +90,7 @@ export function shownColumns(kind: DatabaseKind, target: TargetKind, row = ''): 
   return own.map(([, field]) => `${shownSql(kind, field, row)} as "${field.shownAs}"`).join(', ')
 }
 
-/** The column `seen`: guards compare the service with it. */
+/** The column `target_snapshot`: guards compare the service with it. */
 export function snapshotSql(kind: DatabaseKind, target: TargetKind, row = ''): string {
   const object = kind === 'sqlite' ? 'json_object' : 'pg_catalog.jsonb_build_object'
   const at =

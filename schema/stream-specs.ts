@@ -15,7 +15,7 @@ type PagedSpec<Kind extends string> = Spec<Kind> & {
 }
 type StreamSpec =
   | (PagedSpec<'list'> & {
-      /** Its name in the singular, as the payloads of webhooks may show it. */
+      /** Its name in the singular, as columns of its ids begin. */
       readonly singular: string
       /** The ids of its rows are documented as UUIDs. */
       readonly hasUuids: boolean

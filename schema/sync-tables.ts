@@ -29,7 +29,7 @@ export const syncTables = {
       ],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       request_log: ['json?', 'pairs of a time and the requests sent until then, of the last minutes'],
-      holder: ['text?', 'token of its lock in sync_locks'],
+      lock_token: ['text?', 'token of its lock in sync_locks; null = it has none'],
     },
   },
   sync_cursors: {
@@ -53,8 +53,8 @@ export const syncTables = {
       reason: ['text', 'why it is missing'],
       found_at: ['time', 'when it was noticed'],
       resolved_at: ['time?', 'when it was filled'],
-      subject: ['key', 'identifies the gap, so that it is open only once'],
-      seen_at: ['integer?', 'when it was last found again, in milliseconds since 1970'],
+      dedup_key: ['key', 'identifies the gap, so that it is open only once'],
+      seen_at: ['integer', 'when it was last found again, in milliseconds since 1970'],
     },
   },
   sync_children: {
@@ -64,21 +64,21 @@ export const syncTables = {
       ...projectColumns,
       stream: ['key', childStreamNames.join(', ')],
       parent_id: ['key', 'the conversation, visitor or call'],
-      wanted: ['integer', 'requested version: grows when the parent changes'],
-      fetched: ['integer', 'the requested version that the last read answered; 0 = never read'],
+      requested_version: ['integer', 'grows when the parent changes'],
+      read_version: ['integer', 'the requested version that the last read answered; 0 = never read'],
       due_at: ['integer?', 'when to read it, in milliseconds since 1970; null = nothing to read'],
       attempts: ['integer', 'failures in a row'],
-      position: ['text?', 'where the next read continues'],
+      cursor: ['text?', 'where the next read continues'],
       checked_at: ['integer?', 'when it was last read, in milliseconds since 1970'],
       full_read_at: ['integer?', 'when all of it was last read, in milliseconds since 1970'],
       error: ['text?', 'why the last read failed'],
-      whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
+      reread_whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
     },
   },
-  sync_census: {
+  sync_seen_rows: {
     note: 'Ids that a scan of a whole list has returned, kept until the rows that it did not return have been checked.',
-    key: ['project_id', 'census', 'id'],
-    columns: { ...projectColumns, census: ['key', 'name of the scan'], id: ['key', 'id that it returned'] },
+    key: ['project_id', 'scan', 'id'],
+    columns: { ...projectColumns, scan: ['key', 'name of the scan'], id: ['key', 'id that it returned'] },
   },
   sync_locks: {
     note: 'Which process is syncing a stream of a project.',
@@ -111,7 +111,7 @@ export const syncTables = {
     key: ['project_id', 'job', 'subject'],
     columns: {
       project_id: ['key', 'the project; empty if it concerns all projects'],
-      job: ['key', 'pass, writebacks, webhooks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)'],
+      job: ['key', 'sync, writebacks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)'],
       subject: ['key', 'stream and mode of a sync job, lane of write-backs, or schedule; else empty'],
       since: ['time', 'when it first failed'],
       last_at: ['time', 'when it last failed'],
@@ -120,12 +120,12 @@ export const syncTables = {
     },
   },
   sync_requests: {
-    note: 'Recent requests outside of sync runs: pushes, dry runs of imports, audits, write-backs and webhooks of workers.',
+    note: 'Recent requests outside of sync runs: pushes, audits, and write-backs of workers.',
     key: ['project_id', 'id'],
     columns: {
       ...projectColumns,
       id: ['key', 'UUID'],
-      purpose: ['text', 'push, dry_run, audit, writebacks or webhooks'],
+      purpose: ['text', 'push, audit or writebacks'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       request_log: ['json', 'pairs of a time and the requests sent until then, of the last ten minutes'],
     },
@@ -182,28 +182,13 @@ export const syncTables = {
       queue: ['text', 'the kind of its queue, such as redis'],
       since: ['time', 'when it started'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
-      configuration: ['text?', 'digest of its projects and schedules'],
+      configuration: ['text', 'digest of its projects and schedules'],
     },
   },
   erased_ids: {
     note: 'Visitors that `deskmirror erase` has erased, their conversations and calls. The database stores no row of them again.',
     key: ['project_id', 'id'],
     columns: { ...projectColumns, id: ['key', 'the id at the service, in small letters'] },
-  },
-  webhook_deliveries: {
-    note: 'Deliveries of webhooks. Each only says what to read again, and is never a source of rows; kept for 30 days.',
-    key: ['project_id', 'id'],
-    columns: {
-      ...projectColumns,
-      id: ['key', 'SHA-256 of the body, in hexadecimal digits'],
-      received_at: ['time', 'when it arrived'],
-      bytes: ['integer', 'size of the body'],
-      body: ['text', 'the body as text; bytes that are not UTF-8 are replaced by U+FFFD'],
-      due_at: ['integer?', 'when to process it, in milliseconds since 1970; null = done'],
-      attempts: ['integer', 'how often it was claimed for processing'],
-      taken_at: ['time?', 'when it was processed'],
-      found: ['text?', 'what was read because of it'],
-    },
   },
   service_behaviours: {
     note: 'How the service was observed to behave where its documentation does not say.',
@@ -232,7 +217,7 @@ export const syncTables = {
   },
 } as const satisfies Record<string, TableSpec>
 
-/** The tables of audits: random samples of the mirror that were read again. */
+/** The table of audits: random samples of the mirror that were read again. */
 export const auditTables = {
   sync_audits: {
     note: 'Audits: random samples of rows that were read again with their children, and compared.',
@@ -242,28 +227,20 @@ export const auditTables = {
       id: ['key', 'UUID, ascending with time'],
       stream: ['key', 'conversations or visitors'],
       started_at: ['time', 'when the sample was drawn'],
-      finished_at: ['time?', 'when it ended; null while it runs'],
+      finished_at: ['time', 'when it ended'],
       population: ['integer', 'rows that could be drawn'],
       drawn: ['integer', 'rows that were drawn'],
       compared: ['integer', 'rows that were read again and compared'],
       differing: ['integer', 'rows that differed, and that no sync corrected in time'],
+      corrected: ['integer', 'of these, rows that are stored again as the service has them'],
       gone: ['integer', 'rows that the service no longer had'],
       unreadable: ['integer', 'rows that could not be read'],
       requests: ['integer', 'requests sent'],
-      took_ms: ['integer', 'time spent, in milliseconds'],
-      synced_at: ['time?', 'when the sync that followed the first comparison ended; null = not yet, or not needed'],
-    },
-  },
-  sync_audit_rows: {
-    note: 'Rows that an audit drew. When it has finished, only those that differed are kept.',
-    key: ['project_id', 'audit_id', 'row_id'],
-    columns: {
-      ...projectColumns,
-      audit_id: ['key', 'the audit, in sync_audits'],
-      row_id: ['key', 'the conversation or visitor'],
-      position: ['integer', 'its place in the random order in which they are read'],
-      state: ['key', 'drawn, suspected, equal, differing, gone or unreadable'],
-      differences: ['json?', 'what differs: stream, key, kind, fields, and a hash of the stored row; never a value'],
+      took_ms: ['integer', 'how long it took, in milliseconds'],
+      differences: [
+        'json?',
+        'the first 1,000 differences: stream, key, kind, fields, and a hash of the stored row; never a value; null = none, or erased',
+      ],
     },
   },
 } as const satisfies Record<string, TableSpec>

@@ -38,7 +38,11 @@ type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
 /** The tables as types for kysely. Integers beyond 2^53 are read as bigint although their type is number. */
 export type DatabaseSchema = {
   [T in TableName]: {
-    [C in keyof (typeof tables)[T]['columns']]: (typeof tables)[T]['columns'][C] extends readonly [infer S, string]
+    [C in keyof (typeof tables)[T]['columns']]: (typeof tables)[T]['columns'][C] extends readonly [
+      infer S,
+      string,
+      string?,
+    ]
       ? ColumnValue<S & string>
       : never
   }

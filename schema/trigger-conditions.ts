@@ -8,7 +8,7 @@ import { inList, operationsOn } from './operation-specs.ts'
 import { commonColumns } from './outbox-tables.ts'
 
 /** Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its outcome, and decisions. */
-export const counters = ['attempts', 'epoch']
+export const counters = ['attempts', 'fencing_token']
 export const outcome = 'owner lease_until sent_at finished_at request_id error evidence message_id'.split(' ')
 export const decisions = ['approved_by', 'undo_until', 'decided_by', 'decided_at', 'stopped_by']
 
@@ -37,12 +37,6 @@ export const laneOf = (lower: string) => `case when ${isOnConversation}
 
 /** A cancellation by plain SQL of a write-back that is being sent; deskmirror itself sets `revoked_as`. */
 export const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired') and old.revoked_as is null`
-
-export const isSent = `old.status = 'queued' and new.status = 'sending'`
-
-/** Versions before 0037_stopped_sending do not look: their row is left out, so they take the send for superseded. */
-export const isSendingStopped = (schema: string) => `exists (select 1 from ${schema}sync_projects
-  where project_id = new.project_id and sending_stopped_at is not null)`
 
 /** A retry changes `expect` and `expires_at`, too, but of a row that is not queued. */
 export const isDisapproved = (kind: DatabaseKind) => `new.approved_by is not null and new.erased_at is null

@@ -27,7 +27,7 @@ function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
       created_at: now,
       seq: 'default 0',
       lane: "default ''",
-      epoch: 'default 0',
+      fencing_token: 'default 0',
       revoked_as: "check (revoked_as in ('cancelled','expired'))",
     },
     writeback_batches: { rows: 'default 0' },

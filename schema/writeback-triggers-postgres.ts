@@ -44,19 +44,18 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
     functions: {
       writebacks_begin: begin(schema),
       writebacks_reserved: `${rules.decisions.map((column) => `new.${column} := null;`).join(' ')} return new;`,
-      writebacks_named: `new.seen := ${seenIn(schema)}; return new;`,
+      writebacks_named: `new.target_snapshot := ${snapshotIn(schema)}; return new;`,
       writebacks_begun: `insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
-        select project_id, id, null, status, step from added order by seq; return null;`,
-      writebacks_stepped: `insert into ${events}
+        select project_id, id, null, status, reason from added order by seq; return null;`,
+      writebacks_logged: `insert into ${events}
           (project_id, writeback_id, from_status, to_status, detail, request_id, person)
-        values (new.project_id, new.id, old.status, new.status, new.step, new.request_id, ${rules.person('postgres')});
+        values (new.project_id, new.id, old.status, new.status, new.reason, new.request_id, ${rules.person('postgres')});
         return null;`,
       writebacks_arrived: refuse(rules.refusals.arrived),
-      // A new epoch: a process that has read the row before must not send the changed one.
-      writebacks_changed: `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.epoch := old.epoch + 1; return new;`,
-      writebacks_sent: `if ${rules.isSendingStopped(`${schema}.`)} then return null; end if; return new;`,
-      writebacks_revoked: `if new.step is not distinct from old.step then
-          new.step := pg_catalog.concat(new.status, ' while it was on its way'); end if;
+      // A new token: a process that has read the row before must not send the changed one.
+      writebacks_changed: `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.fencing_token := old.fencing_token + 1; return new;`,
+      writebacks_revoked: `if new.reason is not distinct from old.reason then
+          new.reason := pg_catalog.concat(new.status, ' while it was on its way'); end if;
         new.revoked_as := new.status; new.status := old.status; new.finished_at := null; new.error := null;
         new.owner := old.owner; new.lease_until := old.lease_until; new.due_at := old.due_at; return new;`,
       writebacks_batched: `${joinBatch(all)} return null;`,
@@ -66,11 +65,11 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_stay_erased: refuse(rules.refusals.erased),
       writebacks_left: refuse(rules.refusals.left),
       // The trigger that writes the log sees only what the statement of the user names.
-      writebacks_disapproved: `new.approved_by := null; new.undo_until := null; new.epoch := new.epoch + 1;
+      writebacks_disapproved: `new.approved_by := null; new.undo_until := null; new.fencing_token := new.fencing_token + 1;
         if new.status = 'queued' then
-          new.status := 'draft'; new.due_at := null; new.step := '${rules.disapproval}';
+          new.status := 'draft'; new.due_at := null; new.reason := '${rules.disapproval}';
           insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
-            values (new.project_id, new.id, old.status, new.status, new.step);
+            values (new.project_id, new.id, old.status, new.status, new.reason);
         end if; return new;`,
       writeback_events_kept: refuse(rules.refusals.log),
       writeback_events_expired: `if exists (select 1 from ${writebacks} where project_id = old.project_id
@@ -81,11 +80,10 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_reserved: of('before insert'),
       writebacks_begun: added,
       writebacks_batched: added,
-      writebacks_named: of('before update of project_id', "old.project_id = '' and new.seen is null"),
+      writebacks_named: of('before update of project_id', "old.project_id = '' and new.target_snapshot is null"),
       writebacks_arrived: of('before update of status', "old.status = 'succeeded' and new.status <> 'succeeded'"),
       writebacks_changed: of(`before update of ${rules.request.join(', ')}`, rules.differ('postgres', rules.request)),
-      writebacks_stepped: of('after update of status, step', rules.differ('postgres', ['status', 'step'])),
-      writebacks_sent: of('before update of status', rules.isSent),
+      writebacks_logged: of('after update of status, reason', rules.differ('postgres', ['status', 'reason'])),
       writebacks_revoked: of('before update of status', rules.isRevoked),
       writebacks_rebatched: of('after update of batch_id', rules.differ('postgres', ['batch_id'])),
       writebacks_unbatched: of('after delete', 'old.batch_id is not null'),
@@ -121,7 +119,7 @@ function begin(schema: string): string {
       new.created_by := pg_catalog.concat(new.created_by || ' via ', inserter); end if;
     ${resets.join(' ')}
     new.seq := pg_catalog.nextval(${sequence}); new.ref := coalesce(new.ref, new.id);
-    new.lane := ${rules.laneOf('pg_catalog.lower')}; new.seen := ${seenIn(schema)}; return new; end;`
+    new.lane := ${rules.laneOf('pg_catalog.lower')}; new.target_snapshot := ${snapshotIn(schema)}; return new; end;`
 }
 
 /**
@@ -129,7 +127,7 @@ function begin(schema: string): string {
  * then discarded: only the primary key has this order. With a condition of equality, a planner without statistics may take any
  * index that starts with the project, and read all of it.
  */
-function seenIn(schema: string): string {
+function snapshotIn(schema: string): string {
   const shown = (target: TargetKind) => `(select ${snapshotSql('postgres', target, 'mirrored.')} from
     (select case when new.project_id <> '' then new.project_id
       else (select project_id from ${schema}.${target}s order by project_id, id limit 1) end) own (project)

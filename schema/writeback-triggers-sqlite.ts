@@ -11,7 +11,7 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
   const shown = (target: TargetKind) => `(select ${snapshotSql('sqlite', target)} from ${target}s
     where project_id = case when new.project_id <> '' then new.project_id else (select min(project_id) from ${target}s) end
       and id = new.${target}_id and deleted_at is null)`
-  const seen = `case when ${rules.isOnConversation} then ${shown('conversation')} else ${shown('visitor')} end`
+  const snapshot = `case when ${rules.isOnConversation} then ${shown('conversation')} else ${shown('visitor')} end`
   const resets = [
     ...rules.counters.map((column) => `${column} = 0`),
     ...[...rules.outcome, ...rules.decisions].map((column) => `${column} = null`),
@@ -27,7 +27,7 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
     values (new.project_id, new.batch_id, 1, new.created_at, new.created_by)
     on conflict (project_id, id) do update set ${rules.addRows('1', '')}`
   const leaveBatch = `update writeback_batches set rows = rows - 1 where project_id = old.project_id and id = old.batch_id`
-  const detail = `case when new.step is not old.step then new.step else new.status || ' while it was on its way' end`
+  const detail = `case when new.reason is not old.reason then new.reason else new.status || ' while it was on its way' end`
   return {
     writebacks_begin: [
       `before insert on writebacks when new.status not in ('draft','queued')`,
@@ -37,22 +37,18 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
       `before update of status on writebacks when old.status = 'succeeded' and new.status <> 'succeeded'`,
       refuse(rules.refusals.arrived),
     ],
-    writebacks_sent: [
-      `before update of status on writebacks when ${rules.isSent} and ${rules.isSendingStopped('')}`,
-      'select raise(ignore)',
-    ],
-    // A new epoch: a process that has read the row before must not send the changed one.
+    // A new token: a process that has read the row before must not send the changed one.
     writebacks_changed: [
       `after update of ${rules.request.join(', ')} on writebacks when ${rules.differ('sqlite', rules.request)}`,
-      `update writebacks set lane = ${rules.laneOf('lower')}, epoch = epoch + 1 where ${own}`,
+      `update writebacks set lane = ${rules.laneOf('lower')}, fencing_token = fencing_token + 1 where ${own}`,
     ],
     events_kept: [
       `before update on writeback_events when old.seq <> 0 and old.project_id <> ''`,
       refuse(rules.refusals.log),
     ],
     writebacks_named: [
-      `after update of project_id on writebacks when old.project_id = '' and new.seen is null`,
-      `update writebacks set seen = ${seen} where ${own}`,
+      `after update of project_id on writebacks when old.project_id = '' and new.target_snapshot is null`,
+      `update writebacks set target_snapshot = ${snapshot} where ${own}`,
     ],
     events_begun: [
       'after insert on writeback_events when new.seq = 0',
@@ -66,9 +62,9 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
     ],
     writebacks_begun: [
       'after insert on writebacks',
-      `update writebacks set lane = ${rules.laneOf('lower')}, ref = coalesce(new.ref, new.id), seen = ${seen},
+      `update writebacks set lane = ${rules.laneOf('lower')}, ref = coalesce(new.ref, new.id), target_snapshot = ${snapshot},
           seq = (select coalesce(max(seq), 0) + 1 from writebacks), ${resets.join(', ')} where ${own};
-        ${log('', 'null, new.status, new.step, place')}`,
+        ${log('', 'null, new.status, new.reason, place')}`,
     ],
     writebacks_batched: ['after insert on writebacks when new.batch_id is not null', joinBatch],
     writebacks_rebatched_from: [
@@ -80,11 +76,14 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
       joinBatch,
     ],
     writebacks_unbatched: ['after delete on writebacks when old.batch_id is not null', leaveBatch],
-    writebacks_stepped: [
-      `after update of status, step on writebacks
-        when (${rules.differ('sqlite', ['status', 'step'])}) and not (${rules.isRevoked})
-          and not (old.status in ('cancelled','expired') and new.status = 'sending' and new.step is old.step)`,
-      log(', request_id, person', `old.status, new.status, new.step, place, new.request_id, ${rules.person('sqlite')}`),
+    writebacks_logged: [
+      `after update of status, reason on writebacks
+        when (${rules.differ('sqlite', ['status', 'reason'])}) and not (${rules.isRevoked})
+          and not (old.status in ('cancelled','expired') and new.status = 'sending' and new.reason is old.reason)`,
+      log(
+        ', request_id, person',
+        `old.status, new.status, new.reason, place, new.request_id, ${rules.person('sqlite')}`,
+      ),
     ],
     events_never_deleted: [
       `before delete on writeback_events when not exists (select 1 from writebacks
@@ -101,8 +100,8 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
     ],
     writebacks_disapproved: [
       `after update of ${[...rules.request, ...rules.conditions].join(', ')} on writebacks when ${rules.isDisapproved('sqlite')}`,
-      `update writebacks set approved_by = null, undo_until = null, epoch = epoch + 1 where ${own};
-        update writebacks set status = 'draft', due_at = null, step = '${rules.disapproval}' where ${own} and status = 'queued'`,
+      `update writebacks set approved_by = null, undo_until = null, fencing_token = fencing_token + 1 where ${own};
+        update writebacks set status = 'draft', due_at = null, reason = '${rules.disapproval}' where ${own} and status = 'queued'`,
     ],
   }
 }

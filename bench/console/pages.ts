@@ -38,7 +38,7 @@ export async function measurePages(databaseUrl: string): Promise<void> {
       `/visitors/${visitor}`,
     ],
     ...['/streams', '/budget', '/runs', '/schema', '/service', '/charts?over=90+days'],
-    ...['agents', 'targets', 'ai', 'hours', 'calls', 'rollups', 'report'].map((name) => `/${name}?${month}`),
+    ...['agents', 'targets', 'ai', 'hours', 'calls', 'report'].map((name) => `/${name}?${month}`),
     ...[`/hours?${year}`, `/conversations?of=targets&count=missed&${month}`, `/conversations?of=agents&${year}`],
     ...['/writebacks', '/writebacks?status=succeeded', '/batches/drafts', '/batches/many-drafts', '/batches/batch-1'],
     ...[`/writebacks/${writeback}`, '/confirm?decision=approve&batch=many-drafts'],

@@ -34,7 +34,7 @@ async function sendRequests(record: BudgetRecord): Promise<void> {
     rate: { requests: 600, windowMs: 60_000 },
     writeRate: { requests: 120, windowMs: 60_000 },
     reserve: 0,
-    rateMargin: null,
+    rateMargin: 0.02,
   }
   const budget = createRequestBudget(
     createSharedStore({

@@ -91,7 +91,7 @@ function toQueueEntry(job: SyncJob): NewJob<SyncJob> {
 /** Schedules that fire every second, measured for ten seconds. */
 async function measureSchedulerQueue(backend: Backend, url: string): Promise<JobCost> {
   const queue = backend.queue<SchedulerJob>('schedules')
-  const data: SchedulerJob = { round: 'availability', project: 'project' }
+  const data: SchedulerJob = { schedule: 'availability', project: 'project' }
   const schedules = Array.from({ length: 300 }, (_, n): JobSchedule<SchedulerJob> => {
     return { id: `availability/${n}`, recurrence: { every: 1000, offset: n * 3 }, job: 'availability', data }
   })

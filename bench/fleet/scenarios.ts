@@ -45,7 +45,7 @@ export function createScenarios(
 function reconcilesByHour(projects: readonly ProjectConfig[]): number[] {
   const counts = new Array<number>(24).fill(0)
   for (const { recurrence, data } of schedulesForProjects(projects)) {
-    if (data.round !== 'reconcile') continue
+    if (data.schedule !== 'reconcile') continue
     const hourOfDay = Math.floor((nextFiring(recurrence, midnight) - midnight) / hour) % 24
     counts[hourOfDay] = (counts[hourOfDay] ?? 0) + 1
   }

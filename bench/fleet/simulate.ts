@@ -163,6 +163,7 @@ export function simulate(simulation: Simulation): SimulationResult {
 
   const enqueueAll = (all: readonly PlannedSyncJob[], dueAt: EpochMs) => {
     for (const { queue, job: work } of all) {
+      if (queue === 'audits') continue
       const project = projects.get(work.project)
       const id = `${queue}/${work.project}/${work.stream}/${work.mode}`
       if (project === undefined) continue
@@ -191,8 +192,9 @@ export function simulate(simulation: Simulation): SimulationResult {
     scheduleNext(job)
     if (counts()) total.ticks += 1
     useThread(worker, costs.tickCpuMs, () => {
-      const { round } = job.work as SchedulerJob
-      if (round !== 'housekeeping') enqueueAll(syncJobsOfSchedule(round, job.project.config), job.dueAt)
+      const { schedule } = job.work as SchedulerJob
+      if (schedule !== 'housekeeping' && schedule !== 'webhook')
+        enqueueAll(syncJobsOfSchedule(schedule, job.project.config), job.dueAt)
       end(job, worker)
     })
   }
@@ -278,7 +280,7 @@ export function simulate(simulation: Simulation): SimulationResult {
   }
 
   for (const { recurrence, id, data } of schedulesForProjects(simulation.projects)) {
-    const project = data.round === 'housekeeping' ? undefined : projects.get(data.project)
+    const project = data.schedule === 'housekeeping' ? undefined : projects.get(data.project)
     if (project === undefined) continue
     scheduleNext({ queue: 'schedules', id, project, work: data, dueAt: startsAt, readyAt: 0, left: 0, recurrence })
   }

@@ -2,8 +2,9 @@
 import type { PlannedSyncJob } from '../../jobs/queues.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 
+/** Audits are not simulated. */
+export type SimulatedQueue = 'schedules' | Exclude<PlannedSyncJob['queue'], 'audits'>
 /** `freeAt`: when its thread has finished all its work. */
-export type SimulatedQueue = 'schedules' | PlannedSyncJob['queue']
 export type SimulatedWorker = { readonly freeSlots: Record<SimulatedQueue, number>; freeAt: EpochMs; cpuMs: Ms }
 
 export type WorkerPool<J> = {

@@ -1,4 +1,4 @@
-/** The job queue, whatever it is kept in: Redis, a Postgres server, or this process. */
+/** The job queue, whatever it is kept in: Redis, or this process. */
 import type { BackendKind } from '../../src/config/queue-backends.ts'
 import type { RoutesPlugin } from '../../src/http/http.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
@@ -14,11 +14,11 @@ export type Backend = {
   readonly worker: <D>(name: string, work: JobHandler<D>, options?: JobWorkerOptions) => void
   /** Brings these schedules up to date, safely with other processes doing the same. Other schedules stay. */
   readonly ensureSchedules: <D>(queue: JobQueue<D>, schedules: readonly JobSchedule<D>[]) => Promise<void>
-  /** How a person resumes a queue of this name in the store; empty if none can be paused. */
+  /** How a person resumes a queue of this name in Redis; empty if none can be paused. */
   readonly resumeStep: (queue: string) => string
   /** Its pages below `/queues`; null: it has none. */
   readonly loadBoard: (() => Promise<RoutesPlugin>) | null
-  /** Rejects within seconds when the store does not answer, or refuses writes. */
+  /** Rejects within seconds when Redis does not answer, or refuses writes. */
   readonly ping: () => Promise<void>
   /** Waits for active jobs, without a limit. */
   readonly close: () => Promise<void>
@@ -29,7 +29,7 @@ export class QueueUnavailableError extends UserError {}
 
 /** What is used of a queue of BullMQ; the queue in this process has the same. */
 export type JobQueue<D> = {
-  /** In its store; without one it is never paused. Each call may throw QueueUnavailableError. */
+  /** In Redis; without it the queue is never paused. Each call may throw QueueUnavailableError. */
   readonly name?: string
   addBulk(jobs: NewJob<D>[]): Promise<unknown>
   isPaused(): Promise<boolean>
@@ -42,6 +42,8 @@ export type NewJob<D> = {
   readonly name: string
   readonly data: D
   readonly opts?: {
+    /** How long it waits at first. */
+    readonly delay?: Ms
     /** How often it runs if it fails; by default once. */
     readonly attempts?: number
     /** `delay`: before the second attempt; doubled before each further one. */

@@ -68,7 +68,9 @@ function createQueue() {
     }
     const added = { ...job, id: randomUUID(), timestamp: Date.now(), failures: 0, next: null }
     if (key !== undefined) byKey.set(key, added)
-    waiting.add(added)
+    const delayMs = job.opts?.delay ?? 0
+    if (delayMs === 0) waiting.add(added)
+    else if (!isClosed) delay(added, delayMs)
     startWaiting()
     return added
   }

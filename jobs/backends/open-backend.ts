@@ -2,13 +2,13 @@
 import { type BackendKind, backendKindOf } from '../../src/config/queue-backends.ts'
 import type { Logger } from '../../src/log.ts'
 import type { Backend } from './backend.ts'
-import type { StoreConnection, StoreOptions } from './bullmq/bullmq.ts'
+import type { QueueServerOptions } from './bullmq/redis.ts'
 import { openInProcess } from './in-process.ts'
 
-type BackendOptions = StoreOptions & {
+type BackendOptions = QueueServerOptions & {
   readonly log: Logger
   readonly onError: () => void
-  /** Installations that share a store have queues of their own. */
+  /** Installations that share a Redis have queues of their own. */
   readonly installation?: string
 }
 
@@ -20,18 +20,15 @@ export async function openBackend(
   options: Partial<BackendOptions> & Pick<BackendOptions, 'log'>,
 ): Promise<Backend> {
   const backend = await openers[backendKindOf(queueUrl)](queueUrl, { ...defaults, ...options })
-  for (const why of backend.warnings) options.log.warn({ event: 'queue.warning', backend: backend.kind, why })
+  for (const why of backend.warnings) options.log.warn({ event: 'queue.warning', why })
   return backend
 }
 
 const openers: Readonly<Record<BackendKind, (url: string, options: BackendOptions) => Promise<Backend>>> = {
   embedded: async () => openInProcess(),
-  redis: async (url, options) => openBullMq(await (await import('./bullmq/redis.ts')).openRedis(url, options), options),
-  postgres: async (url, options) =>
-    openBullMq(await (await import('./bullmq/postgres.ts')).openPostgres(url, options), options),
-}
-
-async function openBullMq(store: StoreConnection, { log, installation, onError }: BackendOptions): Promise<Backend> {
-  const { createBullBackend } = await import('./bullmq/bullmq.ts')
-  return createBullBackend(store, log, installation, onError)
+  redis: async (url, { log, installation, onError, ...options }) => {
+    const redis = await (await import('./bullmq/redis.ts')).openRedis(url, options)
+    const { createBullBackend } = await import('./bullmq/bullmq.ts')
+    return createBullBackend(redis, log, installation, onError)
+  },
 }

@@ -5,26 +5,37 @@
 import type { DatabaseKind } from '../column-types.ts'
 import { createMissing, type Run } from '../create-missing.ts'
 import { createMessagesView } from '../messages-view.ts'
-import { operationSpecs } from '../operation-specs.ts'
+import type { operationSpecs } from '../operation-specs.ts'
 import { replaceTriggers } from '../triggers.ts'
 
 type Step = (run: Run, kind: DatabaseKind) => Promise<unknown>
-/** `before`: while the tables are the older ones. `after`: when they are those of this version. */
-type Migration = { readonly before?: Step; readonly after?: Step }
+
+/**
+ * `before`: while the tables are those of the version before, such as dropping an index that is made anew with other
+ * columns. `after`: when all is as this version describes it, such as filling a column of the rows that are there.
+ */
+export type Migration = { readonly before?: Step; readonly after?: Step }
+
+/** By name, which begins with a number. */
+export type Migrations = Readonly<Record<string, Migration>>
+
+type Operations = typeof operationSpecs
+type OfOperations = Readonly<Record<Operations[keyof Operations]['since'], Migration>>
 
 /** Those without a step only made what this version describes. */
-const migrations: Readonly<Record<string, Migration>> = { '0001_tables': {} }
+export const migrations: Migrations & OfOperations = { '0001_tables': {} }
 
-const ofOperations = Object.values(operationSpecs).map(({ since }) => since)
+/** In order. */
+export const namesOf = (all: Migrations): readonly string[] => Object.keys(all).sort()
 
-/** All, in order: what the schema of a database is compared with. */
-export const migrationNames: readonly string[] = [...new Set([...Object.keys(migrations), ...ofOperations])].sort()
+/** All of this version: what the schema of a database is compared with. */
+export const migrationNames = namesOf(migrations)
 
 /** `applied`: those that the database has; none: it is empty. Returns those that it gets. */
-export async function applyMigrations(run: Run, kind: DatabaseKind, applied: readonly string[]) {
-  const missing = migrationNames.filter((name) => !applied.includes(name))
+export async function applyMigrations(run: Run, kind: DatabaseKind, all: Migrations, applied: readonly string[]) {
+  const missing = namesOf(all).filter((name) => !applied.includes(name))
   if (missing.length === 0) return missing
-  const steps = applied.length === 0 ? [] : missing.map((name) => migrations[name] ?? {})
+  const steps = applied.length === 0 ? [] : missing.map((name) => all[name] ?? {})
   for (const { before } of steps) await before?.(run, kind)
   await createMissing(run, kind)
   await createMessagesView(run, kind)

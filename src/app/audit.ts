@@ -1,25 +1,17 @@
 /** Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what follows. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { auditedStreams } from '../mirror/core/audit.ts'
-import type { AuditDeps, AuditedStream, AuditReport, AuditResult, SyncProgress } from '../mirror/mirror.ts'
+import type { AuditDeps, AuditedStream, AuditReport, AuditResult, Difference, SyncProgress } from '../mirror/mirror.ts'
 import { createAuditStore } from '../mirror/sql/audits.ts'
 import { readAuditEstimates } from '../mirror/sql/mirror-state.ts'
-import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { auditedNames, canAudit, runAudit } from '../mirror/verify/audit.ts'
-import { ApiError } from '../service/core/api-failure.ts'
+import { ApiError, throwIfAborted } from '../service/core/api-failure.ts'
+import type { Ms } from '../values/time.ts'
 import { openMirror } from './facts.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import {
-  type CommandOptions,
-  fatalRunError,
-  type Service,
-  type ServiceOptions,
-  withProject,
-  withRequestCounting,
-} from './service.ts'
-import { runSyncUnderLock, type SyncRunOptions } from './sync.ts'
+import { type CommandOptions, type Service, type ServiceOptions, withProject, withRequestCounting } from './service.ts'
+import { acquireLocks, runSyncUnderLock } from './sync.ts'
 
 type AuditOptions = CommandOptions & {
   /** How many rows of each stream; undefined = as configured. */
@@ -27,7 +19,7 @@ type AuditOptions = CommandOptions & {
   readonly onProgress: (progress: SyncProgress) => void
 }
 
-/** Continues an open audit. Throws UserError: denied, or a warehouse that cannot be used. */
+/** Throws ApiError, and UserError: a warehouse that cannot be used. */
 export function auditProject(config: Config, project: ProjectConfig, options: AuditOptions): Promise<AuditReport> {
   return withProject(config, project, options, (service, warehouse, budgets) =>
     withRequestCounting(warehouse, project, 'audit', service, () =>
@@ -56,44 +48,38 @@ async function auditStreams(
     })
   const deps = createAuditDeps(warehouse, budgets, project, service, { ...options, onRow })
   const audits: AuditResult[] = []
+  const differences: Difference[] = []
   const notices: string[] = []
-  let outcome: AuditReport['outcome'] = 'done'
+  let outcome: AuditReport['outcome'] = 'complete'
   for (const stream of auditedStreams.filter((name) => project.streams.includes(name))) {
     if (!(await canAudit(deps.mirror, deps.streams, stream))) {
       notices.push(`${stream} cannot be audited before a sync has read them and what belongs to them to the end`)
       continue
     }
-    const step = await finishAudit(deps, project, stream)
-    if (step.kind === 'stopped') outcome = 'interrupted'
-    else {
-      audits.push(step.result)
-      notices.push(...step.notices)
+    const finished = await runAudit(deps, stream).catch(nullIfInterrupted)
+    if (finished === null) {
+      outcome = 'interrupted'
+      break
     }
+    audits.push(finished.result)
+    differences.push(...finished.differences)
+    notices.push(...finished.notices)
   }
   const estimates = await readAuditEstimates(warehouse.projectDb(project.projectId), Date.now())
-  const differences = await deps.store.listDifferences(audits.map(({ id }) => id))
   return { project: project.name, audits, differences, estimates, outcome, requests: requestCount(), notices }
 }
 
-const lockRetryMs = 1000
-
-async function finishAudit(deps: AuditDeps, project: ProjectConfig, stream: AuditedStream) {
-  try {
-    for (;;) {
-      const step = await runAudit(deps, stream)
-      if (step.kind !== 'waiting') return step
-      // A worker or another command is reading the stream.
-      await sleep(lockRetryMs, undefined, { signal: deps.signal }).catch(() => {})
-    }
-  } catch (error) {
-    if (error instanceof ApiError) throw fatalRunError(project, error.failure, true)
-    throw error
-  }
+function nullIfInterrupted(error: unknown): null {
+  if (error instanceof ApiError && error.failure.kind === 'aborted') return null
+  throw error
 }
 
 type AuditRunOptions = ServiceOptions &
-  Pick<SyncRunOptions, 'isSliceOver' | 'maxFactsMs'> &
-  Pick<AuditDeps, 'onRow'> & { readonly sampleSize?: number | undefined }
+  Pick<AuditDeps, 'onRow'> & {
+    readonly sampleSize?: number | undefined
+    /** After this time its sync releases the streams, as others read them, too. */
+    readonly sliceMs?: Ms
+  }
 
 /** What an audit of a project needs, for the command and for workers. */
 export function createAuditDeps(
@@ -101,26 +87,13 @@ export function createAuditDeps(
   budgets: RequestBudgets,
   project: ProjectConfig,
   service: Service,
-  { sampleSize = project.auditSample, onRow, ...options }: AuditRunOptions,
+  { sampleSize = project.auditSample, sliceMs = 20_000, onRow, ...options }: AuditRunOptions,
 ): AuditDeps {
   const { projectId, schema } = project
-  const mirrored = new Set(project.streams)
-  /** Lists of children that fail are differences, too, so they do not stop it. */
-  const catchUp: AuditDeps['catchUp'] = async ({ stream }) => {
-    const streams = auditedNames(mirrored, stream)
-    const lock = await acquireStreamLocks(warehouse.projectDb(projectId), streams, Date.now())
-    if (!lock.held) return 'not yet'
-    const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
-      ...options,
-      ...{ signal: service.signal, mode: 'incremental', streams, onProgress: () => {} },
-    })
-    if (run.fatalFailure !== null) throw new ApiError(run.fatalFailure)
-    const isListRead = run.reports.some((report) => report.stream === stream && report.failed === null)
-    return !isLockLost && run.outcome !== 'interrupted' && isListRead ? 'done' : 'not yet'
-  }
+  const syncOptions = { ...options, sliceMs, signal: service.signal }
   return {
     ...project,
-    streams: mirrored,
+    streams: new Set(project.streams),
     get: service.client.get,
     mirror: openMirror(warehouse, projectId, { schema }),
     store: createAuditStore(warehouse.projectDb(projectId)),
@@ -129,8 +102,41 @@ export function createAuditDeps(
     requestCount: service.client.requestCount,
     now: Date.now,
     signal: service.signal,
-    catchUp,
-    isSliceOver: options.isSliceOver,
+    catchUp: (stream) => catchUp(warehouse, budgets, project, stream, syncOptions),
     onRow,
+  }
+}
+
+/** Lists of children that fail are differences, too, so they do not end it. */
+async function catchUp(
+  warehouse: Warehouse,
+  budgets: RequestBudgets,
+  project: ProjectConfig,
+  stream: AuditedStream,
+  { sliceMs, ...options }: ServiceOptions & { readonly sliceMs: Ms },
+): Promise<void> {
+  const { signal, log } = options
+  const streams = auditedNames(new Set(project.streams), stream)
+  for (;;) {
+    const waiting = acquireLocks(warehouse, project, { streams, wait: true, signal, log })
+    const lock = await waiting.catch((error) => {
+      throwIfAborted(signal)
+      throw error
+    })
+    const endsAt = performance.now() + sliceMs
+    const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
+      ...options,
+      mode: 'incremental',
+      streams,
+      isSliceOver: () => performance.now() >= endsAt,
+      maxFactsMs: sliceMs,
+      onProgress: () => {},
+    })
+    throwIfAborted(signal)
+    if (run.fatalFailure !== null) throw new ApiError(run.fatalFailure)
+    if (isLockLost || run.outcome === 'interrupted') continue
+    const why = run.reports.find((report) => report.stream === stream)?.failed ?? null
+    if (why === null) return
+    throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status: null, requestId: null })
   }
 }

@@ -19,12 +19,13 @@ import type {
 import { listBatches as batchesOf, readBatch as batchOf, toBatchProgress } from '../outbox/read-reports.ts'
 import { revertBatch } from '../outbox/revert.ts'
 import { evaluateCircuits } from '../outbox/send/circuit-breaker.ts'
+import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import type { Warehouse } from './open.ts'
-import { clockNotices, type PacedProject, readPace, withOutbox } from './outbox.ts'
+import { clockNotices, readPace, withOutbox } from './outbox.ts'
 
 /** `before`: the name of a batch; only older ones are listed. */
 export function listBatches(
@@ -46,7 +47,7 @@ export function showBatch(config: Config, project: ProjectConfig, name: string):
 async function readBatch(
   outbox: Outbox,
   warehouse: Warehouse,
-  project: PacedProject & Pick<ProjectConfig, 'name'>,
+  project: BudgetPolicy & Pick<ProjectConfig, 'name'>,
   name: string,
 ): Promise<BatchReport> {
   return { project: project.name, ...(await batchOf(outbox, await readPace(warehouse, project), name)) }

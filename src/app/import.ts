@@ -32,8 +32,6 @@ export type PreviewReport =
       readonly notices: readonly MistakeKind[]
       readonly emptyRows: number
       readonly columns: Readonly<Record<string, string>>
-      /** To the service, for a check. */
-      readonly requests: number
     })
 
 /** Queues all rows of a file, or none. Throws UserError if it cannot be read. */
@@ -53,15 +51,14 @@ export function importWritebacks(
     withWarehouseRetries(config, options, async (warehouse) => {
       const outbox = await openOutbox(config, project, warehouse)
       const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
-      const ahead = await countUnsettled(outbox)
+      const queuedEarlier = await countUnsettled(outbox)
       const onChecked = async () => {
-        const reviewOptions = { ...options, check: null }
-        await options.onReview((await reviewImportFile(config, project, warehouse, file, reviewOptions)).review)
+        await options.onReview(await reviewImportFile(project, warehouse, file, options))
       }
       const importOptions = { ...options, onChecked, project: name, approveOver }
       const queued = await importFile(outbox, file, importOptions, warehouse.retry.run)
       if (queued.outcome === 'mistaken' || queued.outcome === 'imported before') return queued
-      return { ...queued, ...estimateSends(await readPace(warehouse, project), ahead, queued.queued) }
+      return { ...queued, ...estimateSends(await readPace(warehouse, project), queuedEarlier, queued.queued) }
     }),
   )
 }
@@ -79,7 +76,7 @@ type PreviewOptions = Omit<CheckFileOptions, 'project' | 'onProgress'> &
     readonly draft: boolean
   }
 
-/** Shows what an import would change. Queues and sends nothing. Throws UserError if a check finds that the service does not answer. */
+/** Shows what an import would change, as the mirror shows it. Queues nothing, and makes no request. */
 export function previewImport(
   config: Config,
   project: ProjectConfig,
@@ -96,7 +93,7 @@ export function previewImport(
       return {
         outcome: 'reviewed',
         project: name,
-        ...(await reviewImportFile(config, project, warehouse, file, options)),
+        review: await reviewImportFile(project, warehouse, file, options),
         draft: needsApproval(validRows, { approveOver, draft: options.draft || checked.mustBeSeen }),
         ...{ notices, emptyRows, columns },
         ...estimateSends(await readPace(warehouse, project), await countUnsettled(outbox), validRows),

@@ -49,10 +49,7 @@ export async function createWarehouse(
   }
 }
 
-/**
- * Brings the schema to this version, and rows that only this version can read. A reader changes nothing, and throws UserError
- * if the database is of an older version.
- */
+/** Brings the schema to this version. A reader changes nothing, and throws UserError if the schema is an earlier one. */
 async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOptions) {
   if (access === 'read') {
     await requireCurrentSchema(db, kind)
@@ -60,10 +57,9 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOp
   }
   // Only then: a reader needs none of them.
   const { explainDependentView, updateAnalyticsViews } = await import('../analytics/sql/views.ts')
-  const migration = await migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind)).catch((error: unknown) => {
+  return migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind)).catch((error: unknown) => {
     throw explainDependentView(error)
   })
-  return migration
 }
 
 /** Where the warehouse is, and the setting that says so, for errors. */

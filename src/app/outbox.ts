@@ -21,14 +21,14 @@ import type {
 } from '../outbox/outbox.ts'
 import { readWriteback } from '../outbox/read-reports.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import type { BudgetPolicy } from '../service/core/margin.ts'
+import { steadyLimits } from '../service/core/budget.ts'
+import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { type Warehouse, withWarehouse } from './open.ts'
-import { readSlotLimits } from './request-budgets.ts'
 
 export type AddWritebackReport = SendEstimate & {
   readonly project: ProjectName
@@ -47,11 +47,11 @@ export function addWriteback(
 ): Promise<AddWritebackReport> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     const status = needsApproval(1, project) ? 'draft' : 'queued'
-    const ahead = await countUnsettled(outbox)
+    const queuedEarlier = await countUnsettled(outbox)
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await outbox.enqueue([[request]], options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
-    const estimate = estimateSends(await readPace(warehouse, project), ahead, id === null ? 0 : 1)
+    const estimate = estimateSends(await readPace(warehouse, project), queuedEarlier, id === null ? 0 : 1)
     return { project: project.name, id, status, ...estimate }
   })
 }
@@ -62,7 +62,7 @@ export type ListWritebacksReport = {
   /** All matching write-backs, by status. */
   readonly counts: StatusCounts
   /** Rows in the warehouse without a project, which are never sent. */
-  readonly nameless: number
+  readonly withoutProject: number
 }
 
 export function listWritebacks(
@@ -78,7 +78,7 @@ export function listWritebacks(
       project: project.name,
       writebacks: await outbox.nameEntries(entries),
       counts: await outbox.countByStatus(named),
-      nameless: await outbox.countWithoutProject(),
+      withoutProject: await outbox.countWithoutProject(),
     }
   })
 }
@@ -163,15 +163,11 @@ export async function countUnsettled(outbox: Outbox): Promise<number> {
   return queued + sending
 }
 
-/** Whose rates estimates need. */
-export type PacedProject = Pick<ProjectConfig, 'projectId' | keyof BudgetPolicy>
-
-export async function readPace(warehouse: Warehouse, project: PacedProject): Promise<Pace> {
+export async function readPace(warehouse: Warehouse, policy: BudgetPolicy): Promise<Pace> {
   const { db, kind, retry } = warehouse
   const clock = await retry.run(() => readClock(db, kind))
-  const limits = await readSlotLimits(warehouse, project)
   const workers = await retry.run(() => listLiveWorkers(db, Date.now()))
-  return { limits, worker: workers.length > 0, now: clock() }
+  return { limits: steadyLimits(policy), worker: workers.length > 0, now: clock() }
 }
 
 /** The commit may have succeeded, so adding the write-back again could send it twice. */

@@ -5,14 +5,13 @@ import type { Logger } from '../log.ts'
 import type { Outbox, PushProgress, PushReport } from '../outbox/outbox.ts'
 import { push } from '../outbox/send/push.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import type { BudgetView } from '../service/core/budget.ts'
+import { type BudgetView, steadyLimits } from '../service/core/budget.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { noRetry } from '../warehouse/retry.ts'
 import { openMirror, refreshFacts } from './facts.ts'
 import { type Warehouse, withWarehouse } from './open.ts'
 import { findClockNotice, openOutbox } from './outbox.ts'
-import { readSlotLimits } from './request-budgets.ts'
 import { openSendRecord } from './send-record.ts'
 import {
   type CommandOptions,
@@ -55,7 +54,8 @@ export async function pushProject(config: Config, project: ProjectConfig, option
       if (clockNotice !== null) options.notify?.(clockNotice)
       const deps = sendRecord.guard(await writebackDeps(warehouse, project, service, log))
       const result = await push(deps, {
-        ...{ despiteFailures, limits: await readSlotLimits(warehouse, project) },
+        despiteFailures,
+        limits: steadyLimits(project),
         hint: projectCommandHint(config.projects, project.name),
         onProgress: (progress) => {
           options.onProgress(progress)

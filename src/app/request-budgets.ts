@@ -1,16 +1,15 @@
-/** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
+/** The request budgets of this process, one for each key, shared through Redis or the warehouse, as the queue has it. */
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { backendKindOf } from '../config/queue-backends.ts'
+import { type BudgetLocation, backendKindOf, budgetLocationOf, queueBackends } from '../config/queue-backends.ts'
 import type { Logger } from '../log.ts'
 import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
-import { readBehaviours, recordBehaviours } from '../mirror/sql/sync-state.ts'
 import type { Priority } from '../service/core/api-request.ts'
-import { type BudgetPause, type SlotLimits, steadyLimits } from '../service/core/budget.ts'
-import { type BudgetPolicy, changedMargins, decodeMargins, type Margins } from '../service/core/margin.ts'
+import type { BudgetPause } from '../service/core/budget.ts'
+import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import { type BudgetStore, createMemoryStore, createSharedStore } from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
@@ -31,11 +30,10 @@ export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
  * or if a worker keeps its budgets elsewhere.
  */
 export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse | null, log: Logger) {
-  const inRedis = backendKindOf(queueUrl) === 'redis'
-  if (warehouse !== null) await assertSameBudgetStore(inRedis, warehouse)
-  const redis = inRedis
-    ? (await loadRedisRecords())(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why }))
-    : null
+  const { sharesBudgetsThrough } = queueBackends[backendKindOf(queueUrl)]
+  if (warehouse !== null) await assertSameBudgetLocation(sharesBudgetsThrough, warehouse)
+  const onUnreachable = (why: string) => log.debug({ event: 'budget.unreachable', why })
+  const redis = sharesBudgetsThrough === 'redis' ? (await loadRedisRecords())(queueUrl, onUnreachable) : null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)
@@ -48,7 +46,6 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
     const policy = policyOf(project)
     if (warehouse === null || records === null) return createRequestBudget(createMemoryStore(policy))
     const keyUse = records.keyUse(name)
-    const projectDb = warehouse.projectDb(projectId)
     const record = redis?.record(name) ?? records.record(name)
     const onClosed = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
@@ -61,16 +58,7 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
         recorder?.addPause(projectId, { kind: 'closed', from, to: Date.now() })
       })
     }
-    const readMargins = async () => decodeMargins(await warehouse.retry.run(() => readBehaviours(projectDb)))
-    const onMargins = (before: Margins, now: Margins) => {
-      const changed = changedMargins(policy, before, now)
-      if (changed.length === 0) return
-      for (const { name, value } of changed)
-        log.info({ event: 'behaviour.learned', project: project.name, name, value })
-      // The budget's record keeps it, too.
-      recordBehaviours(projectDb, changed).catch(() => {})
-    }
-    const store = createSharedStore({ policy, record, keyUse, onClosed, readMargins, onMargins })
+    const store = createSharedStore({ policy, record, keyUse, onClosed })
     // A slot whose grant did not reach us expires by itself.
     const acquire: BudgetStore['acquire'] = (...args) => warehouse.retry.run(() => store.acquire(...args))
     const budget = createRequestBudget({ ...store, acquire })
@@ -138,15 +126,21 @@ function policyOf({ rate, writeRate, reserve, rateMargin }: ProjectConfig): Budg
   return { rate, writeRate, reserve, rateMargin }
 }
 
+const locationNames: Readonly<Record<BudgetLocation, string>> = {
+  redis: 'Redis',
+  warehouse: 'the warehouse',
+}
+
 /** Two budgets for one key would each allow the whole rate. */
-async function assertSameBudgetStore(inRedis: boolean, warehouse: Warehouse): Promise<void> {
-  const other = (await warehouse.retry.run(() => listLiveWorkers(warehouse.db, Date.now()))).find(
-    ({ queue }) => (queue === 'redis') !== inRedis,
-  )
+async function assertSameBudgetLocation(location: BudgetLocation, warehouse: Warehouse): Promise<void> {
+  const workers = await warehouse.retry.run(() => listLiveWorkers(warehouse.db, Date.now()))
+  const other = workers.find(({ queue }) => budgetLocationOf(queue) !== location)
   if (other === undefined) return
+  const theirs = budgetLocationOf(other.queue)
+  const where = theirs === null ? 'another store' : locationNames[theirs]
   throw new UserError({
     what: 'cannot share the request budget with the running worker',
-    why: `${other.holder} keeps it in ${inRedis ? 'the warehouse' : 'Redis'}, and DESKMIRROR_QUEUE_URL names another store here`,
+    why: `${other.holder} keeps it in ${where}, and DESKMIRROR_QUEUE_URL names another store here`,
     next: `set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ${other.queue}), or stop the worker`,
     exitCode: 2,
   })
@@ -227,13 +221,4 @@ function createBudgetRecorder(db: Db, now: () => EpochMs = Date.now) {
       await flush()
     },
   }
-}
-
-type BudgetedProject = BudgetPolicy & { readonly projectId: ProjectId }
-
-export async function readSlotLimits(warehouse: Warehouse, project: BudgetedProject): Promise<SlotLimits> {
-  return steadyLimits(
-    project,
-    decodeMargins(await warehouse.retry.run(() => readBehaviours(warehouse.projectDb(project.projectId)))),
-  )
 }

@@ -31,8 +31,6 @@ export function openSendRecord(
   const place = sendsFile(location)
   const file = place === null ? null : numbersInFile(place.path, place.beside)
   const places = [file, budgets.numbers].filter((place) => place !== null)
-  /** Whether any warehouse of the project has sent. */
-  const anyKey = `any:${project.projectId}`
 
   /** Why nothing is sent; null: it may be. Recorded in the warehouse when it is first noticed. */
   const findHold = async (): Promise<string | null> => {
@@ -40,14 +38,14 @@ export function openSendRecord(
     const { key } = before
     const unreadable = file?.findProblem() ?? null
     if (unreadable !== null) return before.held?.why === unreadable ? unreadable : hold(unreadable)
-    const besides = (file !== null && isBeside ? await findMissing(file, before) : null) ?? (await findEarlier(before))
+    const missing = file !== null && isBeside ? await findMissing(file, before) : null
     // Read before the warehouse, which other processes count in first.
     const outside = Math.max(...(await Promise.all(places.map((place) => place.read(key)))))
     const { key: sameKey, sends: counted, held } = await sends.read()
     if (held !== null) return held.why
     if (sameKey !== key) return null
     if (outside > counted) return hold(`${isOlder} (${counted} sends of ${outside}), ${asRestored}`)
-    return besides === null ? null : hold(besides)
+    return missing === null ? null : hold(missing)
   }
   const hold = async (why: string): Promise<string> => {
     await sends.hold(why)
@@ -60,13 +58,6 @@ export function openSendRecord(
     if (counted > 0) return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
     await numbers.raise(key, 0)
     return null
-  }
-  /** A backup of a version that counted no sends has a new key, and another one has sent. */
-  const findEarlier = async ({ isNew }: Sends): Promise<string | null> => {
-    if (!isNew) return null
-    const sent = await Promise.all(places.map((place) => place.read(anyKey)))
-    if (Math.max(...sent) <= 0 || !(await sends.hasRowsOfEarlierVersion())) return null
-    return `${isOlder}: it is of an earlier version, ${asRestored}`
   }
   const requireCurrent = async (): Promise<void> => {
     const why = await findHold()
@@ -95,7 +86,7 @@ export function openSendRecord(
     }
     const settle: Outbox['settle'] = async (writeback, transition) => {
       const status = await outbox.settle(writeback, transition)
-      const found = status === 'conflict' ? await sends.countRepetitions(writeback, transition) : 0
+      const found = status === 'conflict' ? await sends.countRepetitions(transition) : 0
       if (found >= repetitionsOfRestored)
         await hold(`${found} replies were in their conversations already, ${asRestored}`)
       return status
@@ -106,10 +97,7 @@ export function openSendRecord(
   const recordSend = async () => {
     try {
       const { key, sends: count } = await sends.read()
-      for (const place of places) {
-        await place.raise(key, count)
-        if ((await place.read(anyKey)) === 0) await place.raise(anyKey, 1)
-      }
+      for (const place of places) await place.raise(key, count)
     } catch (error) {
       log.warn({ event: 'send_record.failed', project: project.name, why: errorText(error) })
     }

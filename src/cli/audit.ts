@@ -16,7 +16,7 @@ const help = `
 A worker does this every night (DESKMIRROR_SCHEDULE_AUDIT). Draws conversations and visitors at random from the mirror, reads
 each of them again with its messages or its activity, in the lowest priority, and compares. What differs is compared once more
 after an incremental sync; what that sync did not bring counts as a difference, and is corrected. Writes nothing to the
-service. What is stopped is continued by the next audit.
+service. What is interrupted is lost, and the next audit draws again.
 
 Examples:
   $ deskmirror audit
@@ -53,24 +53,25 @@ export const command = defineCommand<Options>({
 function renderAudit(report: AuditReport, now: EpochMs): Rendered {
   const { project, audits, differences, estimates, outcome, notices, requests } = report
   const differing = audits.reduce((sum, audit) => sum + audit.differing, 0)
-  const isWhole = outcome === 'done' && notices.length === 0 && audits.every(({ unreadable }) => unreadable === 0)
+  const isWhole = outcome === 'complete' && notices.length === 0 && audits.every(({ unreadable }) => unreadable === 0)
   return {
     lines: [
       ...alignColumns(audits.map(auditRow)),
       ...alignColumns(differences.map(differenceRow)),
       ...notices,
-      ...(outcome === 'interrupted' ? ['stopped on request; the next audit continues'] : []),
+      ...(outcome === 'interrupted' ? ['interrupted: the running audit is lost, and the next one draws again'] : []),
       ...alignColumns([[project, pluralize(requests, 'request')], ...auditRows(estimates, now)]),
     ],
     exit: differing === 0 && isWhole ? 0 : 3,
   }
 }
 
-function auditRow({ stream, population, compared, differing, gone, unreadable, tookMs }: AuditResult): string[] {
+function auditRow(audit: AuditResult): string[] {
+  const { stream, population, compared, differing, corrected, gone, unreadable, tookMs } = audit
   return [
     stream,
     `${formatCount(compared)} of ${formatCount(population)} read again`,
-    `${formatCount(differing)} differed`,
+    `${formatCount(differing)} differed${differing === 0 ? '' : `, ${formatCount(corrected)} corrected`}`,
     gone === 0 ? '' : `${formatCount(gone)} deleted in the service`,
     unreadable === 0 ? '' : `${formatCount(unreadable)} could not be read`,
     formatDuration(tookMs),

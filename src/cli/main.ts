@@ -1,5 +1,6 @@
 /** Runs the command line, and turns every outcome into an exit code. */
 import { type Command, CommanderError } from 'commander'
+import { UserError } from '../values/user-error.ts'
 import { createCommandContext } from './command-context.ts'
 import { explainError, renderError } from './explain-error.ts'
 import { type CommandName, commandNames, createProgram } from './program.ts'
@@ -36,18 +37,25 @@ function reportError(error: unknown): void {
   if (error instanceof CommanderError) {
     context.setExitCode(error.exitCode === 0 ? 0 : 2)
     // The parser has printed the message. The options were not parsed, so --json is searched in the arguments.
-    if (error.exitCode !== 0 && process.argv.includes('--json')) context.writeOut(usageErrorDocument(error))
+    if (error.exitCode !== 0) writeDocument(usageErrorDocument(error))
     return
   }
   const explanation = explainError(error)
+  // An option that is refused with what to do.
+  if (error instanceof UserError) {
+    const { what, why, next, exitCode } = explanation
+    writeDocument({ what, why, next, exitCode })
+  }
   context.writeErr(`${renderError(explanation, context.wantsStackTraces()).join('\n')}\n`)
   context.setExitCode(explanation.exitCode)
 }
 
-/** The JSON document of a usage error. */
-function usageErrorDocument({ message }: CommanderError): string {
+function writeDocument(error: object): void {
+  if (process.argv.includes('--json')) context.writeOut(`${JSON.stringify({ error }, null, 2)}\n`)
+}
+
+function usageErrorDocument({ message }: CommanderError) {
   const why = message.replace(/^error: /, '')
   const next = '`deskmirror --help` lists the commands'
-  const error = { what: 'the command line is invalid', why, next, exitCode: 2 }
-  return `${JSON.stringify({ error }, null, 2)}\n`
+  return { what: 'the command line is invalid', why, next, exitCode: 2 }
 }

@@ -62,7 +62,7 @@ const nothingSent: PushProgress = {
   ...{ takesMs: 0, restsUntil: null, restsBecause: null },
 }
 
-/** `310 succeeded, 10 failed   the service answered 404 (8)   880 left   114 a minute   about 8 min left   budget 240 of 570` */
+/** `310 succeeded, 10 failed   the service answered 404 (8)   880 left   117 a minute   about 8 min left   budget 240 of 588` */
 export function renderProgress(
   { settled, counts, reasons, left, takesMs, restsUntil, restsBecause }: PushProgress,
   { tookMs, now }: { readonly tookMs: Ms; readonly now: EpochMs },
@@ -108,9 +108,9 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
     ...(remaining.length === 0 ? [] : [`left: ${left}`]),
     ...renderDrafts(report, hint),
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
-    ...renderBlockedLanes(report.heldLanes, hint),
+    ...renderBlockedLanes(report.blockedLanes, hint),
   ]
-  const needsCheck = outcome === 'held' || unsuccessful.length > 0 || report.heldLanes > 0
+  const needsCheck = outcome === 'held' || unsuccessful.length > 0 || report.blockedLanes > 0
   return { lines, exit: outcome === 'interrupted' ? 1 : needsCheck ? 3 : 0 }
 }
 

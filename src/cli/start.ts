@@ -10,7 +10,7 @@ import { explainError } from './explain-error.ts'
 
 const help = `
 Reads every project by its schedules (docs/reference/settings.md), and answers over HTTP: /healthz, /readyz, /metrics,
-the console at /console, and, with a queue in Redis or Postgres, /queues.
+the console at /console, and, with a queue in Redis, /queues.
 SIGTERM or Ctrl-C finishes the current pages and stops within 10 seconds. SIGHUP reads the configuration again.
 
 Examples:

@@ -176,9 +176,8 @@ function factsText({ conversations, isRebuild }: StatusReport['facts']): string 
 }
 
 const jobNames: Readonly<Record<JobKind, string>> = {
-  pass: 'sync run',
+  sync: 'sync run',
   writebacks: 'write-backs',
-  webhooks: 'webhooks',
   schedule: 'schedule',
   housekeeping: 'housekeeping',
   maintenance: 'maintenance of schedules and overdue work',
@@ -208,7 +207,7 @@ function durationSince(since: string, now: EpochMs): string {
 }
 
 function writebackRows(
-  { writebacks, nameless, heldLanes, readOnly }: ProjectStatus,
+  { writebacks, withoutProject, blockedLanes, readOnly }: ProjectStatus,
   hint: CommandHint,
   isOnlyProject: boolean,
 ): string[][] {
@@ -216,8 +215,8 @@ function writebackRows(
   const lines = [
     ...(queue.length === 0 ? [] : [queue.join(', ')]),
     ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
-    ...renderWithoutProject(nameless, isOnlyProject),
-    ...renderBlockedLanes(heldLanes, hint),
+    ...renderWithoutProject(withoutProject, isOnlyProject),
+    ...renderBlockedLanes(blockedLanes, hint),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }

@@ -76,13 +76,11 @@ export const auditSample = wholeNumberField('write how many rows, between 1 and 
 export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
 const share = 'write a share between 0 and 0.9, like 0.2'
 export const reserve = z.number({ error: share }).min(0, share).max(0.9, share)
-const margin = 'write a share between 0 and 0.5, like 0.02, or learned'
-const learned = z.literal('learned').transform(() => null)
+const margin = 'write a share between 0 and 0.5, like 0.02'
 const decimal = z.string().regex(/^\d+(?:\.\d+)?$/)
-/** Null: it is learned. */
 export const rateMargin = z
-  .union([learned, z.number(), decimal.transform(Number)], { error: margin })
-  .refine((value) => value === null || (value >= 0 && value <= 0.5), { error: margin })
+  .union([z.number(), decimal.transform(Number)], { error: margin })
+  .refine((value) => value >= 0 && value <= 0.5, { error: margin })
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export const logLevel = z.enum(levels, { error: `write one of ${levels.join(', ')}` })
@@ -101,10 +99,17 @@ function parseFlag(value: boolean | number | string, context: z.RefinementCtx): 
   return z.NEVER
 }
 
-/** An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated: see `problems.ts`. */
+/**
+ * An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated: see `problems.ts`.
+ * `explain`: what is said of an address that is refused, instead of what is allowed.
+ */
 export function addressField(
   allowed: string,
-  accepted: { readonly isOwn: (text: string) => boolean; readonly schemes: readonly string[] },
+  accepted: {
+    readonly isOwn: (text: string) => boolean
+    readonly schemes: readonly string[]
+    readonly explain?: (text: string) => string | null
+  },
 ) {
   return z.string({ error: allowed }).transform((input, context): string => {
     const text = input.trim()
@@ -112,7 +117,8 @@ export function addressField(
     const parsedUrl = parseServerUrl(text, accepted.schemes)
     if (parsedUrl.ok) return parsedUrl.href
     const isKnown = accepted.schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
-    context.addIssue({ code: 'custom', message: isKnown ? `${parsedUrl.why} (it ${allowed})` : allowed })
+    const general = isKnown ? `${parsedUrl.why} (it ${allowed})` : allowed
+    context.addIssue({ code: 'custom', message: accepted.explain?.(text) ?? general })
     return z.NEVER
   })
 }

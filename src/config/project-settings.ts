@@ -94,9 +94,8 @@ export const projectSettings = {
   writeRate: setting('write_rate', field.rate.default({ requests: 120, windowMs: 60_000 })).about(
     'How many of these requests may be writes.',
   ),
-  /** Null: it is learned. */
-  rateMargin: setting('rate_margin', field.rateMargin.default(null)).about(
-    'The share of both rates that is never used: 0 to 0.5, or `learned` (5 % at first, down to 1 %).',
+  rateMargin: setting('rate_margin', field.rateMargin.default(0.02)).about(
+    'The share of both rates that is never used: 0 to 0.5. The default covers a service that counts whole seconds.',
   ),
   reserve: fileSetting('reserve', field.reserve.default(0)).about(
     'The share of the rate that is left to your other programs: 0 to 0.9.',

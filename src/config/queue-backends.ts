@@ -1,23 +1,61 @@
-/** The backends of the queue, by the schemes of their addresses. */
+/** The backends of the queue: how their addresses begin, and what a worker does differently with each. */
 import { addressField } from './fields.ts'
 
-/** How the address of each backend may begin; `embedded` has no address. */
-const backendSchemes = { redis: ['redis', 'rediss'], postgres: ['postgres', 'postgresql'] }
-export type BackendKind = 'embedded' | keyof typeof backendSchemes
+export type BudgetLocation = 'redis' | 'warehouse'
 
-export const queueUrl = addressField('must be redis://host, postgres://host/database or embedded', {
+type QueueBackend = {
+  /** The schemes of its addresses; none: its name is the whole address. */
+  readonly schemes: readonly string[]
+  /** Where the processes of an installation share the request budgets. */
+  readonly sharesBudgetsThrough: BudgetLocation
+  /** Otherwise the worker must be the only one on its warehouse. */
+  readonly allowsSeveralWorkers: boolean
+}
+
+export const queueBackends = {
+  embedded: {
+    schemes: [],
+    sharesBudgetsThrough: 'warehouse',
+    allowsSeveralWorkers: false,
+  },
+  redis: {
+    schemes: ['redis', 'rediss'],
+    sharesBudgetsThrough: 'redis',
+    allowsSeveralWorkers: true,
+  },
+} as const satisfies Record<string, QueueBackend>
+
+export type BackendKind = keyof typeof queueBackends
+const kinds = Object.keys(queueBackends) as BackendKind[]
+
+const isPostgres = (text: string): boolean => /^postgres(ql)?:/i.test(text)
+const notPostgres = [
+  "names a Postgres server, but jobs are kept in Redis or in the worker's process:",
+  'set redis://host for several workers, or embedded for a single one, which works with a Postgres warehouse, too',
+].join(' ')
+
+export const queueUrl = addressField('must be redis://host or embedded', {
   isOwn: (text) => text === 'embedded',
-  schemes: Object.values(backendSchemes).flat(),
+  schemes: kinds.flatMap((kind) => [...queueBackends[kind].schemes]),
+  explain: (text) => (isPostgres(text) ? notPostgres : null),
 })
 
-export const queueUrlHelp =
-  'Where the worker keeps its jobs: `embedded` (in its process, for a single worker), `redis://…`, `rediss://…` or `postgres://…`.'
+export const queueUrlHelp = [
+  'Where the worker keeps its jobs: `embedded` (in its process, for a single worker, with either database),',
+  'or `redis://…` or `rediss://…` for several workers.',
+].join(' ')
 
 /** `url`: as `queueUrl` accepts it. */
 export function backendKindOf(url: string): BackendKind {
-  if (url === 'embedded') return url
-  const kinds = Object.keys(backendSchemes) as (keyof typeof backendSchemes)[]
-  const kind = kinds.find((name) => backendSchemes[name].some((scheme) => url.startsWith(`${scheme}:`)))
+  const kind = kinds.find(
+    (name) => name === url || queueBackends[name].schemes.some((scheme) => url.startsWith(`${scheme}:`)),
+  )
   if (kind === undefined) throw new Error('no queue has a URL of this protocol')
   return kind
+}
+
+/** `kind`: as a worker has recorded it. Null: it is of another version. */
+export function budgetLocationOf(kind: string): BudgetLocation | null {
+  const known = kinds.find((name) => name === kind)
+  return known === undefined ? null : queueBackends[known].sharesBudgetsThrough
 }

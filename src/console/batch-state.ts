@@ -9,22 +9,22 @@ import { describeBatch } from '../outbox/read-reports.ts'
 import { withQuery } from '../values/address.ts'
 import { formatCount, pluralize } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
+import type { EpochMs } from '../values/time.ts'
 import { addressOf, type Sentence, section, sentences } from './blocks.ts'
-import { type Checks, checkKey } from './checks.ts'
 import { offeredForBatch, offeredForSending, type Withheld, withheldForBatch } from './core/permissions.ts'
 import type { ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
-import { ago, by, foreignText, spanText } from './text.ts'
+import { ageText, ago, by, foreignText, spanText } from './text.ts'
 import { batchWords, countsText, decisionButtons } from './writeback-blocks.ts'
 
 /** Whether all sending of the project is stopped, or its circuit breaker open. */
 type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
-type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse; readonly checks: Checks }
+type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse }
 
 /** `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
 export async function readBatchReport(
-  { outbox, warehouse, checks }: ReadingBatch,
+  { outbox, warehouse }: ReadingBatch,
   project: ConsoleProject,
   batch: BatchReport['batch'],
 ) {
@@ -33,7 +33,7 @@ export async function readBatchReport(
     readSendingFacts(outbox, warehouse),
     readUndoUntil(outbox, warehouse, batch),
   ])
-  return { report, sending, check: checks.find(checkKey(project, batch.id)), undoUntil }
+  return { report, sending, undoUntil }
 }
 
 async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchReport['batch']) {
@@ -88,7 +88,7 @@ export function holdingSentences(facts: SendingNow, frame: ProjectFrame): Senten
   return sendingSentences(facts, frame).map((sentence) => ({ ...sentence, link }))
 }
 
-export function batchSentences({ report, undoUntil, sending, check }: ReadReport, frame: DecidingOn): Sentence[] {
+export function batchSentences({ report, undoUntil, sending }: ReadReport, frame: DecidingOn): Sentence[] {
   const { batch, estimate, revertible } = report
   const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
   const isStopped = batch.stoppedAt !== null
@@ -115,13 +115,6 @@ export function batchSentences({ report, undoUntil, sending, check }: ReadReport
     add(
       'clock',
       html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be taken back.`,
-    )
-  if (check?.isRunning === true)
-    add('clock', html`It is being checked with the service: ${pluralize(check.rows, 'row')} so far.`)
-  if (check !== null && check.failed !== null)
-    add(
-      'wrong',
-      html`The check with the service ended after ${pluralize(check.rows, 'row')}: ${foreignText(check.failed)}`,
     )
   if (uncertain > 0) {
     const to = withQuery(addressOf(frame, 'batches', batch.id), { status: 'uncertain' })
@@ -156,6 +149,19 @@ function withheldText({ decision, why, role }: Withheld, { people, viewer }: Pro
 export function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
   const text = new Date(at).toLocaleTimeString('sv-SE', { timeZone, hourCycle: 'h23' })
   return html`<time datetime="${at}" title="${at}">${text}</time>`
+}
+
+/** `as the mirror showed it at 14:36:10, 4 min after it was last read to its end; …` */
+export function reviewAge(
+  { at, mirrorAsOf }: { readonly at: EpochMs; readonly mirrorAsOf: string | null },
+  frame: ProjectFrame,
+): Html {
+  const shown = timeWithSeconds(new Date(at).toISOString(), frame)
+  const age =
+    mirrorAsOf === null
+      ? 'which has never been read to its end'
+      : `${ageText(at - Date.parse(mirrorAsOf))} after it was last read to its end`
+  return html`as the mirror showed it at ${shown}, ${age}; every send looks at the live record first`
 }
 
 type Zone = { readonly timeZone: string; readonly now: number }

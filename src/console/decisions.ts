@@ -3,10 +3,7 @@
 import { decideBatch, decideSending, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
-import { readSlotLimits } from '../app/request-budgets.ts'
-import { reviewQueuedBatch } from '../app/review.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { Logger } from '../log.ts'
 import { countOperations, estimateBatchMs } from '../outbox/core/batches.ts'
 import { changedStatuses, decisions, isAboutProject } from '../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../outbox/core/review.ts'
@@ -21,12 +18,10 @@ import type {
   SelectionMismatch,
 } from '../outbox/outbox.ts'
 import { withOutboxSnapshot } from '../outbox/sql/outbox.ts'
+import { steadyLimits } from '../service/core/budget.ts'
 import { decodeSegment, escapeName, withQuery } from '../values/address.ts'
-import { errorText } from '../values/user-error.ts'
 import { addressOf } from './blocks.ts'
-import { type Checks, checkKey } from './checks.ts'
 import type { ConsoleProject } from './project.ts'
-import type { ConsoleReads } from './reads.ts'
 import type { Reviews } from './reviews.ts'
 
 /** What is decided about: a whole batch, rows of it, or write-backs by their ids. */
@@ -101,19 +96,18 @@ export async function readSelection(
   filter: OutboxFilter,
   { limit, only, after }: PageOfRows = { limit: 0, only: null, after: 0 },
 ) {
-  const limits = await readSlotLimits(warehouse, project)
   return withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
     const named = await outbox.digestOf(filter)
     const shown = only === null ? filter : { ...filter, operations: [only] }
     const entries = limit === 0 ? [] : await outbox.list(shown, limit, after)
     const counts = countOperations(await outbox.countByOperation(filter))
-    const ahead = filter.batch === undefined ? 0 : await outbox.countAhead(filter.batch)
+    const queuedEarlier = filter.batch === undefined ? 0 : await outbox.countQueuedEarlier(filter.batch)
     return {
       named,
       entries: await outbox.nameEntries(entries),
       counts,
       /** Of all of them, if they were decided about now. */
-      takesMs: estimateBatchMs(limits, counts, ahead),
+      takesMs: estimateBatchMs(steadyLimits(project), counts, queuedEarlier),
       batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
     }
   })
@@ -127,21 +121,12 @@ type DecisionRequest = DecisionTarget &
 export type MadeDecision = Exclude<Awaited<ReturnType<typeof decide>>, SelectionMismatch>
 
 /** Nothing is decided if what was shown has changed. Throws UserError. */
-export async function decide(
-  config: Config,
-  { reviews, checks }: Pick<ConsoleReads, 'reviews' | 'checks'>,
-  project: ConsoleProject,
-  { log, ...request }: DecisionRequest & { readonly log: Logger },
-) {
+export async function decide(config: Config, reviews: Reviews, project: ConsoleProject, request: DecisionRequest) {
   const settings = settingsOf(config, project)
   const { decision, by, audit, batch } = request
   const { event, about } = decisions[decision]
   if (isAboutProject(decision)) {
     await decideSending(config, settings, decision, { by, audit })
-    return { moved: 1, stayed: [], inFlight: 0, revert: null }
-  }
-  if (decision === 'check') {
-    startCheck({ config, checks, settings, log }, requireName(batch))
     return { moved: 1, stayed: [], inFlight: 0, revert: null }
   }
   if (event === null) {
@@ -157,26 +142,6 @@ export async function decide(
   if ('outcome' in report) return report
   const { moved, stayed, inFlight } = { stayed: [], inFlight: 0, ...report }
   return { moved, stayed, inFlight, revert: null }
-}
-
-/** As many as the command checks. */
-const rowsChecked = 200
-
-type Checking = {
-  readonly config: Config
-  readonly checks: Checks
-  readonly settings: ProjectConfig
-  readonly log: Logger
-}
-
-function startCheck({ config, checks, settings, log }: Checking, batch: string): void {
-  const work: Parameters<Checks['start']>[1] = (signal, onProgress) => {
-    const check = { limit: rowsChecked, signal, onProgress, onBudget: () => {}, log }
-    return reviewQueuedBatch(config, settings, batch, { now: Date.now(), onReviews: null, check })
-  }
-  const onBug = (error: unknown) =>
-    log.error({ event: 'console.failed', route: '/console/p/:project/decide', why: errorText(error) })
-  checks.start(checkKey(settings, batch), work, onBug)
 }
 
 /** What is being sent changes from second to second; to cancel less of it than was shown does no harm. */

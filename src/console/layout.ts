@@ -83,7 +83,6 @@ const navigationGroups = {
     ['AI', '/ai', 'i'],
     ['Hours', '/hours', 'd'],
     ['Calls', '/calls', 'f'],
-    ['Rollups', '/rollups', 'n'],
   ],
   Data: [
     ['Streams', '/streams', 's'],

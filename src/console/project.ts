@@ -2,7 +2,7 @@
 import { streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { isTimeZone } from '../config/fields.ts'
-import type { BudgetPolicy } from '../service/core/margin.ts'
+import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import type { ProjectId } from '../values/project.ts'
 
 type Setting = 'name' | 'projectId' | 'timeZone' | 'streams' | 'approveOwn' | 'approveGraceMs' | 'search'
@@ -22,7 +22,7 @@ export function unconfiguredProject(projectId: ProjectId, timeZone: string | nul
   return {
     ...{ name: String(projectId), projectId, streams: streamNames, schedules: null },
     ...{ rate: { requests: 600, windowMs: 60_000 }, writeRate: { requests: 120, windowMs: 60_000 } },
-    ...{ reserve: 0, rateMargin: null, approveOwn: true, approveGraceMs: 0, search: true },
+    ...{ reserve: 0, rateMargin: 0.02, approveOwn: true, approveGraceMs: 0, search: true },
     timeZone: timeZone !== null && isTimeZone(timeZone) ? timeZone : 'UTC',
   }
 }

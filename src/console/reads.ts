@@ -10,7 +10,6 @@ import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { errorText } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
-import { createChecks } from './checks.ts'
 import { scheduleOf } from './core/stream-state.ts'
 import { type ConsoleProject, limitOf } from './project.ts'
 import { createReviews } from './reviews.ts'
@@ -78,7 +77,6 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     const sending = await readSendingFacts(createOutbox(db), warehouse)
     return { ...state, ...overview, sending, streams, budget: { limit: limitOf(project), ...budget } }
   })
-  const checks = createChecks()
   return {
     warehouse: brief.warehouse,
     overview: (project: ConsoleProject) => overviews.get(project.projectId, project),
@@ -105,9 +103,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     }, now),
     /** Lines of CSV. */
     sheet: async (project: ConsoleProject, list: SheetList) => replySheet(await longDb(project), list, now()),
-    checks,
     close: async () => {
-      await checks.close()
       await brief.close()
       await long.close()
     },

@@ -1,13 +1,12 @@
 /** Reviews of batches that have not left, which take longer than a page may: one for all who ask for the same. */
 
 import { createTurns, rememberResults } from '../http/remember-results.ts'
-import { describeChange, describeDifference, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
-import type { CheckedReview, Outbox, ReviewOutcome, StatusCounts } from '../outbox/outbox.ts'
+import { describeChange, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
+import type { Outbox, ReviewOutcome, StatusCounts, WritebackReview } from '../outbox/outbox.ts'
 import { batchSource, reviewSource } from '../outbox/review/review-rows.ts'
 import { formatCount } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import type { Check } from './checks.ts'
 import type { ConsoleProject } from './project.ts'
 
 export type Reviews = ReturnType<typeof createReviews>
@@ -23,11 +22,11 @@ const maxReviews = 10
 const reviewWaitsMs: Ms = 100
 
 /**
- * Of its counts and the last check: with others it is another review. Rows leave all the time while it is sent, and a review
- * takes longer.
+ * Of its counts: with others it is another review. Rows leave all the time while it is sent, and a
+ * review takes longer.
  */
-export function reviewVersion({ queued, sending, succeeded, ...counts }: StatusCounts, check: Check | null): string {
-  return `${JSON.stringify(counts)} ${check?.isRunning === false ? check.rows : ''}`
+export function reviewVersion({ queued, sending, succeeded, ...counts }: StatusCounts): string {
+  return JSON.stringify(counts)
 }
 
 type BatchOfProject = { readonly project: ConsoleProject; readonly batch: string }
@@ -51,35 +50,33 @@ export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, n
 }
 
 /**
- * `at`: when. `checked`: rows that were checked with the service. `rows`: of each outcome, so many as people look through.
- * `ids`: of all rows.
+ * `at`: when. `mirrorAsOf`: when the mirror was last read to its end; null = never. `rows`: of each outcome, so many as
+ * people look through. `ids`: of all rows.
  */
 async function readReview({ outbox, at }: Reviewed, batch: string) {
   const ids = new Map<ReviewOutcome, string[]>()
   const rows: ReviewedRow[] = []
-  const add = (row: CheckedReview) => {
+  const add = (row: WritebackReview) => {
     const known = ids.get(row.outcome) ?? []
     if (known.length < reviewedRows) rows.push(toReviewedRow(row))
     ids.set(row.outcome, known)
     known.push(row.id ?? '')
   }
-  const onReviews = async (reviews: readonly CheckedReview[]) => reviews.forEach(add)
-  const { counts, groups, checks } = await reviewSource(
+  const onReviews = async (reviews: readonly WritebackReview[]) => reviews.forEach(add)
+  const { counts, groups, mirrorAsOf } = await reviewSource(
     batchSource(outbox, batch),
     { reader: outbox, now: at },
     onReviews,
   )
   const named = groups.map((group) => ({ outcome: group.outcome, text: describeGroup(group, formatCount) }))
-  return { at, counts, groups: named, checked: checks.rows, differing: checks.differing, rows, ids }
+  return { at, counts, groups: named, mirrorAsOf, rows, ids }
 }
 
-/** `differs`: what the service showed instead. */
-function toReviewedRow(row: CheckedReview) {
-  const { position, place, id, action, outcome, target, visitorName, lastWords, check } = row
+function toReviewedRow(row: WritebackReview) {
+  const { position, place, id, action, outcome, target, visitorName, lastWords } = row
   return {
     ...{ position, place, id: id ?? '', action, outcome, target, visitorName },
     lastWords: lastWords?.text ?? null,
     effect: `${row.why ?? row.changes.map(describeChange).join(', ')}${describeOrder(row)}`,
-    differs: check?.differs === true ? describeDifference(row) : null,
   }
 }

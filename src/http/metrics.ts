@@ -88,10 +88,11 @@ const counterHelp = {
   audited_rows: 'Rows that audits read again and compared',
   audit_differences: 'Rows that an audit found to differ',
   jobs: 'Jobs by result',
-  webhooks:
-    'Webhook deliveries by outcome: accepted, repeated, full (5,000 wait already), rejected (not signed with a secret of the project)',
-  job_failures:
-    'Jobs that failed: a sync (pass), write-backs, webhooks, a schedule, housekeeping, maintenance, outbox_poll',
+  webhooks: [
+    'Webhook deliveries by outcome: accepted, unavailable (the queue does not answer),',
+    'rejected (not signed with a secret of the project)',
+  ].join(' '),
+  job_failures: 'Jobs that failed: sync, writebacks, schedule, housekeeping, maintenance, outbox_poll',
   queue_errors: "Errors of the queue's server",
 }
 

@@ -1,24 +1,32 @@
-/** The webhook receiver: `POST /webhooks/{project}`. Verifies the signature, stores the delivery, and responds. */
+/**
+ * The webhook receiver: `POST /webhooks/{project}`. A delivery with a valid signature wakes a sync of its project. Nothing
+ * else of it is read, so a forged, repeated or late one cannot change what is mirrored.
+ */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Secret } from '../values/secret.ts'
+import type { Ms } from '../values/time.ts'
+import { errorText } from '../values/user-error.ts'
+import { withTimeout } from './remember-results.ts'
 import type { HttpRoutes } from './server.ts'
 
-/** `repeated`: the same bytes arrived shortly before. `full`: too many are pending, so it was not stored. */
-export type DeliveryReceipt = 'accepted' | 'repeated' | 'full'
+/** `rejected`: it has no valid signature. `unavailable`: the queue did not take the job that syncs. */
+type DeliveryOutcome = 'accepted' | 'rejected' | 'unavailable'
 
-/** By then some of the pending deliveries are processed. */
 const retryAfterSeconds = 60
+
+/** A sender does not wait longer for the queue. */
+const wakeTimeoutMs: Ms = 5000
 
 export type WebhookReceiver = {
   /** Finds a project by its name in the configuration, or by its id; undefined if unknown. No secrets: its receiver is off. */
   readonly findProject: (named: string) => { readonly name: string; readonly secrets: readonly Secret[] } | undefined
-  /** Stores a delivery of the named project; it is processed later. */
-  readonly storeDelivery: (project: ProjectName, body: Buffer) => Promise<DeliveryReceipt>
+  /** A sync of the named project begins soon. Rejects if the queue does not take its job. */
+  readonly wake: (project: ProjectName) => Promise<void>
   /** `project` null: unknown. */
-  readonly onDelivery: (project: ProjectName | null, outcome: DeliveryReceipt | 'rejected') => void
+  readonly onDelivery: (project: ProjectName | null, outcome: DeliveryOutcome) => void
   readonly log: Logger
 }
 
@@ -31,11 +39,12 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
     })
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
     app.post<{ Params: { project: ProjectName } }>('/:project', async (request, reply) => {
-      const receipt = await receiveDelivery(receiver, request.params.project, request)
+      const outcome = await receiveDelivery(receiver, request.params.project, request)
       // The same response for every reason: the client learns neither which projects exist nor which have a secret.
-      if (receipt === null) return reply.code(401).send({ error: 'this is not signed with a secret of this project' })
-      if (receipt === 'full') {
-        const error = 'too many deliveries of this project are pending; the mirror catches up by its schedules'
+      if (outcome === 'rejected')
+        return reply.code(401).send({ error: 'this is not signed with a secret of this project' })
+      if (outcome === 'unavailable') {
+        const error = 'the queue does not answer; the mirror catches up by its schedules'
         return reply.code(503).header('retry-after', retryAfterSeconds).send({ error })
       }
       return reply.code(202).send({ accepted: true })
@@ -44,7 +53,11 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
   return { prefix: '/webhooks', auth: 'own', plugin }
 }
 
-async function receiveDelivery(receiver: WebhookReceiver, projectName: ProjectName, request: FastifyRequest) {
+async function receiveDelivery(
+  receiver: WebhookReceiver,
+  projectName: ProjectName,
+  request: FastifyRequest,
+): Promise<DeliveryOutcome> {
   const { log, onDelivery } = receiver
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const signature = request.headers['x-service-signature']
@@ -52,13 +65,19 @@ async function receiveDelivery(receiver: WebhookReceiver, projectName: ProjectNa
   if (!hasValidSignature(body, String(signature), project?.secrets ?? []) || project === undefined) {
     onDelivery(project?.name ?? null, 'rejected')
     log.warn({ event: 'webhook.rejected', project: project?.name ?? null, signed: signature !== undefined })
-    return null
+    return 'rejected'
   }
-  const receipt = await receiver.storeDelivery(project.name, body)
-  onDelivery(project.name, receipt)
-  // A flood of refused deliveries is counted in the metrics, not logged one by one.
-  log[receipt === 'full' ? 'debug' : 'info']({ event: `webhook.${receipt}`, project: project.name, bytes: body.length })
-  return receipt
+  try {
+    await withTimeout(wakeTimeoutMs, receiver.wake(project.name))
+  } catch (error) {
+    onDelivery(project.name, 'unavailable')
+    // The outage of the queue is logged once, not for each delivery.
+    log.debug({ event: 'webhook.unavailable', project: project.name, why: errorText(error) })
+    return 'unavailable'
+  }
+  onDelivery(project.name, 'accepted')
+  log.info({ event: 'webhook.accepted', project: project.name, bytes: body.length })
+  return 'accepted'
 }
 
 /** Takes the place of absent secrets: costs the same time, and is unknown to everyone. */

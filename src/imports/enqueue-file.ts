@@ -35,7 +35,7 @@ export type ImportOptions = CheckFileOptions & {
   /** Called when all rows are valid, before they are queued in one transaction. */
   readonly onChecked: (check: FileCheck) => Promise<void>
   /** What the audit log of the console says of the import, in the same transaction. */
-  readonly audit?: (queued: number, known: number, batch: string) => NewAuditEvent
+  readonly audit?: (queued: number, alreadyQueued: number, batch: string) => NewAuditEvent
 }
 
 export type RejectedImport =
@@ -62,7 +62,7 @@ export type QueuedImport = {
   readonly batch: string | null
   readonly queued: number
   /** How many were skipped because their refs were queued before. */
-  readonly known: number
+  readonly alreadyQueued: number
   /** How many of these differ from what was queued with the same ref. */
   readonly differing: number
   /** The batch of what was queued; null if there are several or none. */
@@ -96,8 +96,8 @@ export async function importFile(
   const counts = await outbox.countByStatus({ batch: result.batch })
   const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const outcome = counts.draft === undefined ? 'queued' : 'draft'
-  const known = Math.max(0, check.validRows - queued)
-  return { ...toQueuedImport(options.project, outcome, check), batch: result.batch, queued, known }
+  const alreadyQueued = Math.max(0, check.validRows - queued)
+  return { ...toQueuedImport(options.project, outcome, check), batch: result.batch, queued, alreadyQueued }
 }
 
 const rowsPerInsert = 200
@@ -125,13 +125,13 @@ export async function importRequests(
     withProgress(readRequests(file, options.batchId === undefined), (count) => onProgress('queued', count)),
     rowsPerInsert,
   )
-  const recorded = audit && { audit: (queued: number, known: number) => audit(queued, known, batchId) }
+  const recorded = audit && { audit: (queued: number, alreadyQueued: number) => audit(queued, alreadyQueued, batchId) }
   const enqueueOptions = { status, batchId, createdBy, expiresAt, batch, ...mark, ...recorded } as const
   const result = await outbox.enqueue(requests, enqueueOptions, shortDigest(file))
   if ('importedAs' in result) return { outcome: 'imported before', project, batch: result.importedAs }
   if ('overtaken' in result) return importRequests(outbox, file, options, checksLeft - 1)
-  const { queued, known } = result
-  return { ...toQueuedImport(project, status, check), batch: queued === 0 ? null : batchId, queued, known }
+  const { queued, alreadyQueued } = result
+  return { ...toQueuedImport(project, status, check), batch: queued === 0 ? null : batchId, queued, alreadyQueued }
 }
 
 /** Without what only the queue knows. */
@@ -139,7 +139,7 @@ function toQueuedImport(
   project: ProjectName,
   outcome: QueuedImport['outcome'],
   { differing, differingBatch, notices, ignoredColumns, emptyRows, columns }: FileCheck,
-): Omit<QueuedImport, 'batch' | 'queued' | 'known'> {
+): Omit<QueuedImport, 'batch' | 'queued' | 'alreadyQueued'> {
   return { outcome, project, differing, differingBatch, notices, ignoredColumns, emptyRows, columns }
 }
 

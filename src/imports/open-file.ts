@@ -7,7 +7,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { createUnnamedFile, readFromStart } from '../export/output-file.ts'
 import { toMistake } from '../outbox/core/writeback-request.ts'
-import type { ColumnMap, Outbox, ReviewCheck, ReviewSource } from '../outbox/outbox.ts'
+import type { ColumnMap, Outbox, ReviewSource } from '../outbox/outbox.ts'
 import { systemErrorText, UserError } from '../values/user-error.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import { toColumnKey, visitorColumns } from './csv-headers.ts'
@@ -116,9 +116,8 @@ export async function readHead(file: ImportFile) {
   return { cells, columns: columns.filter(({ key }) => key !== '') }
 }
 
-/** What its valid rows would do. `expiresAt`: the default for rows without an expiry. Keeps checks in memory. */
+/** What its valid rows would do. `expiresAt`: the default for rows without an expiry. */
 export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSource {
-  const checks = new Map<number, ReviewCheck>()
   return {
     batch: null,
     async *rows() {
@@ -131,10 +130,6 @@ export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSo
         const unqueued = { id: null, queued: null, request: { ok: true, request } } as const
         yield { row: { ...unqueued, position, place, operation, target }, queued: null }
       }
-    },
-    readChecks: async () => checks,
-    storeChecks: async (rows, checkedAt) => {
-      for (const { review } of rows) checks.set(review.place, { ...review, checkedAt })
     },
   }
 }

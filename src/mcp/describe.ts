@@ -45,7 +45,7 @@ export const describeTool = defineTool({
   },
 })
 
-const about = 'an undocumented field of the service, or a column of an older version'
+const about = 'an undocumented field of the service'
 const describeUndocumented = ({ name, declared }: TableColumn) => ({ name, type: declared, use: 'dimension', about })
 
 /** In Postgres a statement runs under a role that reads these only. */

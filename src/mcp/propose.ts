@@ -39,8 +39,9 @@ export const proposeTool = defineTool({
   output: z.looseObject({
     outcome: z.enum(['drafted', 'proposed before', 'mistaken']),
     approve: z.looseObject({}).nullable().describe('Where a person sees and decides the batch'),
-    known: z.number().describe('Rows whose refs were queued before'),
+    alreadyQueued: z.number().describe('Rows whose refs were queued before'),
     groups: z.array(z.string()).describe('What the rows that wait would do'),
+    mirrorAsOf: z.string().nullable().describe('When the mirror, which this is read from, was last complete'),
     ...{ rows, mistakes: rows },
   }),
   isOffered: ({ drafts }) => drafts !== null,
@@ -52,15 +53,26 @@ export const proposeTool = defineTool({
     const source = { source: Readable.from([bytes]), name: 'proposal', parse: { format: 'jsonl' } } as const
     const report = await importWritebacks(config, project, source, {
       ...{ ...asDrafts, now: now(), mistakesTarget: null, allowDuplicates, createdBy, title, note },
-      audit: (count, known, batch) => ({
+      audit: (count, alreadyQueued, batch) => ({
         ...{ project: project.projectId, person: createdBy, role: 'assistant', action: 'imported_drafts', count },
-        ...{ subject: count === 0 ? null : batch, detail: known === 0 ? null : `${known} rows were queued before` },
+        subject: count === 0 ? null : batch,
+        detail: alreadyQueued === 0 ? null : `${alreadyQueued} rows were queued before`,
       }),
     })
-    const nothing = { batch: null, queued: 0, known: 0, groups: [], rows: [], mistakes: [], notices: [], approve: null }
+    const nothing = {
+      batch: null,
+      queued: 0,
+      alreadyQueued: 0,
+      groups: [],
+      mirrorAsOf: null,
+      rows: [],
+      mistakes: [],
+      notices: [],
+      approve: null,
+    }
     if (report.outcome === 'mistaken') return { ...nothing, outcome: 'mistaken', mistakes: report.mistakes }
-    const { batch, queued, known, notices } = { queued: 0, known: 0, notices: [], ...report }
-    if (batch === null) return { ...nothing, outcome: 'proposed before', known }
+    const { batch, queued, alreadyQueued, notices } = { queued: 0, alreadyQueued: 0, notices: [], ...report }
+    if (batch === null) return { ...nothing, outcome: 'proposed before', alreadyQueued }
     const shown: object[] = []
     const onReviews: OnReviews = async (reviews) => {
       for (const review of reviews) {
@@ -78,11 +90,12 @@ export const proposeTool = defineTool({
       }
     }
     // Of rows that have not left.
-    const { review } = await reviewQueuedBatch(config, project, batch, { now: now(), onReviews, check: null })
+    const { review } = await reviewQueuedBatch(config, project, batch, { now: now(), onReviews })
     const { http, projects } = config
     return {
       outcome: report.outcome === 'imported before' ? 'proposed before' : 'drafted',
-      ...{ batch, queued, known, rows: shown, mistakes: [], notices: notices.map(mistakeText) },
+      ...{ batch, queued, alreadyQueued, rows: shown, mistakes: [], notices: notices.map(mistakeText) },
+      mirrorAsOf: review.mirrorAsOf,
       groups: review.groups.map((group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`),
       approve: {
         page: http && workerAddress(http) + path`/console/p/${project.name}/batches/${batch}`,

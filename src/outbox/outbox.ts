@@ -59,22 +59,20 @@ export {
   type OutboxEntry,
   targetIdOf,
 } from './core/outbox-entry.ts'
-export { type ReviewOutcome, reviewOutcomes } from './core/review.ts'
+export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review.ts'
 export {
   describeChange,
-  describeDeviation,
-  describeDifference,
   describeEffect,
   describeGroup,
+  describeMirrorAge,
   describeOrder,
   describeRequest,
   describeSide,
   describeTerms,
-  describeVerdict,
   outcomeLabels,
   shortId,
 } from './core/review-labels.ts'
-export type { CheckedReview, ReviewCheck, ReviewGroup, ReviewSummary } from './core/review-summary.ts'
+export type { ReviewGroup, ReviewSummary } from './core/review-summary.ts'
 export {
   presentStatuses,
   type StatusCounts,
@@ -106,7 +104,6 @@ export {
   toBatchProgress,
 } from './read-reports.ts'
 export { type RevertRequest, revertBatch } from './revert.ts'
-export { checkSource } from './review/check-rows.ts'
 export {
   batchSource,
   type OnReviews,

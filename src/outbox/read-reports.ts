@@ -14,10 +14,8 @@ import {
   type Pace,
 } from './core/batches.ts'
 import type { EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
-import type { ReadCheck } from './core/review-summary.ts'
 import { laneBlockingStatuses, type StatusCounts, type WritebackStatus } from './core/state.ts'
 import { approvable, requireBatch, resolveIds } from './decide.ts'
-import { compareWithChecks } from './review/review-rows.ts'
 import { evaluateCircuits } from './send/circuit-breaker.ts'
 import type { Outbox } from './sql/outbox.ts'
 
@@ -25,8 +23,6 @@ export type ShowWritebackReport = {
   readonly project: ProjectName
   readonly writeback: NamedEntry
   readonly events: readonly EventLogEntry[]
-  /** The last check with the service; null if there was none. */
-  readonly check: ReadCheck | null
   /** The write-back that must be settled before this one can be sent; null if none. */
   readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null
   /** How many write-backs of the same target wait for this one. */
@@ -38,7 +34,6 @@ export async function readWriteback(outbox: Outbox, id: string): Promise<Omit<Sh
   const entries = await outbox.list({ ids: await resolveIds(outbox, [id]) }, 1)
   const [writeback] = await outbox.nameEntries(entries)
   if (writeback === undefined) throw new Error('an id that was just found is gone')
-  const [check = null] = await outbox.readChecks([writeback.id])
   const target = writeback.conversationId ?? writeback.visitorId ?? ''
   const lane = await outbox.list({ target, statuses: laneBlockingStatuses }, 1000)
   const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
@@ -46,7 +41,6 @@ export async function readWriteback(outbox: Outbox, id: string): Promise<Omit<Sh
   return {
     writeback,
     events: await outbox.listEvents(writeback.id),
-    check,
     waitsFor: before === undefined ? null : { id: before.id, status: before.status },
     holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
   }
@@ -88,15 +82,14 @@ export async function describeBatch(
     const samples = await outbox.nameEntries(await outbox.list(which, samplesPerOutcome))
     return { operation, status, count, samples }
   }
-  const [outcomes, reasons, checked, estimate, revertedBy, revertible] = await Promise.all([
+  const [outcomes, reasons, estimate, revertedBy, revertible] = await Promise.all([
     Promise.all(counted.map(withSamples)),
     outbox.groupReasons({ batch: batch.id }),
-    compareWithChecks(outbox, batch.id),
     estimateBatch(outbox, pace, batch, counted),
     outbox.findRevertOf(batch.id),
     outbox.countRevertible(batch.id),
   ])
-  return { batch, outcomes, reasons, checked, estimate, revertedBy, revertible }
+  return { batch, outcomes, reasons, estimate, revertedBy, revertible }
 }
 
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
@@ -108,20 +101,20 @@ export async function estimateBatch(
 ): Promise<BatchEstimate> {
   const { draft = 0, queued = 0, sending = 0 } = counts
   const left = draft + queued + sending
-  const none = { left, ahead: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
+  const none = { left, queuedEarlier: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
   if (left === 0) return none
   const statuses: readonly WritebackStatus[] = ['draft', 'queued', 'sending']
   const ofBatch = counted ?? (await outbox.countByOperation({ batch: id, statuses }))
   const open = countOperations(ofBatch.filter(({ status }) => statuses.includes(status)))
-  const ahead = await outbox.countAhead(id)
+  const queuedEarlier = await outbox.countQueuedEarlier(id)
   const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), now)
   const circuit = all ?? batches.get(id)
   const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
   const rest = longestRest([pause, await outbox.findBatchRest(id)], now)
   return {
     ...none,
-    ahead,
-    takesMs: estimateBatchMs(limits, open, ahead) + (rest === null ? 0 : rest.until - now),
+    queuedEarlier,
+    takesMs: estimateBatchMs(limits, open, queuedEarlier) + (rest === null ? 0 : rest.until - now),
     restsUntil: rest === null ? null : toTimestamp(rest.until),
     restsBecause: rest?.because ?? null,
   }

@@ -42,7 +42,7 @@ export function fieldAtNames(row: Json, path: string): ExtraField | undefined {
 }
 
 /** The path of a field in which dots within names are not escaped. A nested field comes first. */
-export function findPath(row: Json, path: string, depth = 1): string | undefined {
+function findPath(row: Json, path: string, depth = 1): string | undefined {
   const fields = asJsonObject(row)
   if (fields === null) return undefined
   for (let dot = path.indexOf('.'); dot !== -1 && depth < maxDepth; dot = path.indexOf('.', dot + 1)) {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { columnTypes, type DatabaseKind } from '../../schema/column-types.ts'
 import { runOn } from '../../schema/create-missing.ts'
-import { applyMigrations, migrationNames } from '../../schema/migrations/migrations.ts'
+import { applyMigrations, type Migrations, migrations, namesOf } from '../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Db } from './connection-pool.ts'
@@ -18,38 +18,31 @@ export type MigrationSummary = {
 }
 
 /**
- * Throws UserError if a newer version has written to the database, or one that is too old. Two processes may run it at once.
- * `updateViews`: in the same transaction, even if nothing else changes.
+ * Throws UserError if a newer version has written to the database. Two processes may run it at once. `updateViews`: in the
+ * same transaction, even if nothing else changes. `all`: the migrations of this version.
  */
-export function migrate(db: Db, kind: DatabaseKind, updateViews: (trx: Db) => Promise<void>) {
+export function migrate(
+  db: Db,
+  kind: DatabaseKind,
+  updateViews: (trx: Db) => Promise<void>,
+  all: Migrations = migrations,
+): Promise<MigrationSummary> {
   const migrateOnce = async (trx: Db) => {
     await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)
     const before = await readAppliedMigrations(trx)
-    rejectOtherSchemas(before)
-    const mixed = await findMixedSchema(runOn(trx), kind, before, isCurrent(before))
+    rejectNewerSchema(before, all)
+    const mixed = await findMixedSchema(runOn(trx), kind, before, isCurrent(before, all))
     if (mixed !== null) throw mixed
-    const applied = await applyMigrations(runOn(trx), kind, before)
+    const applied = await applyMigrations(runOn(trx), kind, all, before)
     for (const name of applied) await sql`insert into sync_schema (name) values (${name})`.execute(trx)
     if (applied.length > 0 && kind === 'postgres') await writeTableComments(trx)
     await updateViews(trx)
-    return { from: before.at(-1) ?? null, to: migrationNames.at(-1) ?? '', applied }
+    return { from: before.at(-1) ?? null, to: namesOf(all).at(-1) ?? '', applied }
   }
-  if (kind === 'sqlite') return withoutForeignKeys(db, (connection) => connection.transaction().execute(migrateOnce))
+  if (kind === 'sqlite') return db.transaction().execute(migrateOnce)
   // A query that reads several views may lock them in another order than they are replaced.
   return retryOnDeadlock(() => db.transaction().execute(migrateOnce))
-}
-
-/** Only people's tables have such keys, and a table that is made anew keeps its rows. Cannot be set within a transaction. */
-function withoutForeignKeys<T>(db: Db, work: (connection: Db) => Promise<T>): Promise<T> {
-  return db.connection().execute(async (connection) => {
-    await sql`pragma foreign_keys = off`.execute(connection)
-    try {
-      return await work(connection)
-    } finally {
-      await sql`pragma foreign_keys = on`.execute(connection)
-    }
-  })
 }
 
 async function createMigrationTable(trx: Db, kind: DatabaseKind): Promise<void> {
@@ -103,7 +96,7 @@ export class EmptyWarehouseError extends UserError {
 }
 
 /** For a process that only reads: throws UserError unless the schema is this version's. */
-export async function requireCurrentSchema(db: Db, kind: DatabaseKind): Promise<void> {
+export async function requireCurrentSchema(db: Db, kind: DatabaseKind, all: Migrations = migrations): Promise<void> {
   const readApplied = async () => {
     const found = await runOn(db)(
       kind === 'sqlite'
@@ -113,13 +106,13 @@ export async function requireCurrentSchema(db: Db, kind: DatabaseKind): Promise<
     return found.length === 0 ? [] : readAppliedMigrations(db)
   }
   const applied = await readApplied()
-  rejectOtherSchemas(applied)
-  const mixed = await findMixedSchema(runOn(db), kind, applied, isCurrent(applied))
+  rejectNewerSchema(applied, all)
+  const mixed = await findMixedSchema(runOn(db), kind, applied, isCurrent(applied, all))
   // Another process may have migrated it in between.
-  if (mixed !== null && (await readApplied()).length !== applied.length) return requireCurrentSchema(db, kind)
+  if (mixed !== null && (await readApplied()).length !== applied.length) return requireCurrentSchema(db, kind, all)
   if (mixed !== null) throw mixed
   if (applied.length === 0) throw new EmptyWarehouseError()
-  if (isCurrent(applied)) return
+  if (isCurrent(applied, all)) return
   throw new UserError({
     what: 'cannot read the warehouse',
     why: `its schema is from an older version (${applied.at(-1)})`,
@@ -133,15 +126,16 @@ async function readAppliedMigrations(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-const isCurrent = (applied: readonly string[]) => applied.length === migrationNames.length
+const isCurrent = (applied: readonly string[], all: Migrations) => applied.length === namesOf(all).length
 
 /** Throws UserError if a newer version has written to the database. */
-function rejectOtherSchemas(applied: readonly string[]): void {
-  const what = 'cannot use the warehouse'
-  const unknown = applied.find((name) => !migrationNames.includes(name))
-  if (unknown !== undefined) {
-    const why = `it was written by a newer version of deskmirror (its schema has ${unknown})`
-    const next = 'install that version or a later one: an older one could damage the data'
-    throw new UserError({ what, why, next, exitCode: 2 })
-  }
+function rejectNewerSchema(applied: readonly string[], all: Migrations): void {
+  const unknown = applied.find((name) => !Object.hasOwn(all, name))
+  if (unknown === undefined) return
+  throw new UserError({
+    what: 'cannot use the warehouse',
+    why: `it was written by a newer version of deskmirror (its schema has ${unknown})`,
+    next: 'install that version or a later one: an older one could damage the data',
+    exitCode: 2,
+  })
 }

@@ -60,8 +60,7 @@ function findFault(kind: DatabaseKind, applied: readonly string[], objects: Obje
     return present.length === 0 ? null : `${listed(present.map(([name]) => name))}, but no list of migrations`
   const keyed = present.filter(([, { postgresIndex }]) => kind === 'sqlite' || postgresIndex === undefined)
   const withoutKey = ['sync_schema', ...keyed.map(([name]) => name)].filter((name) => !objects.has(`key ${name}`))
-  if (withoutKey.length > 0) return `no primary key on ${listed(withoutKey)}`
-  return null
+  return withoutKey.length === 0 ? null : `no primary key on ${listed(withoutKey)}`
 }
 
 /** What this version makes, and the database lacks. */

@@ -48,7 +48,7 @@ function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   })
 }
 
-export function acquireWriteLock(trx: Db, kind: DatabaseKind, project: ProjectId): Promise<void> {
+function acquireWriteLock(trx: Db, kind: DatabaseKind, project: ProjectId): Promise<void> {
   return acquireLock(trx, kind, `deskmirror.write ${project}`)
 }
 

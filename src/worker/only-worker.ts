@@ -60,7 +60,7 @@ function alreadyRuns(location: DatabaseLocation, holder: string): UserError {
   return new UserError({
     what: `cannot start a second worker with the embedded queue on ${locationLabel(location)}`,
     why: `${holder} runs one`,
-    next: 'stop that one first, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres that all workers share',
+    next: 'stop that one first, or set DESKMIRROR_QUEUE_URL to a Redis that all workers share',
     exitCode: 1,
   })
 }

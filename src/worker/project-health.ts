@@ -90,7 +90,7 @@ const maxExpiryMs = 10 * 60_000
 /** Deletes what has been kept long enough; updates table statistics. */
 export async function runHousekeeping({ warehouse, retention }: WorkerContext) {
   const { db, kind } = warehouse
-  const deleted = await deleteOldRecords(db, kind, Date.now())
+  const deleted = await deleteOldRecords(db, Date.now())
   const until = performance.now() + maxExpiryMs
   const expired = await deleteExpired(db, kind, retention, { now: Date.now(), until })
   await analyzeAllTables(db, kind)

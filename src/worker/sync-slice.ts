@@ -1,34 +1,28 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
 import { isChildStream, type StreamName } from '../../schema/stream-specs.ts'
-import { createAuditDeps } from '../app/audit.ts'
-import { openMirror } from '../app/facts.ts'
 import { runSyncUnderLock } from '../app/sync.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { setPause } from '../maintenance/sql/projects.ts'
-import type { AuditedStream, SyncOutcome } from '../mirror/mirror.ts'
+import type { SyncOutcome } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
-import { canAudit, runAudit } from '../mirror/verify/audit.ts'
-import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { Ms } from '../values/time.ts'
-import {
-  currentPause,
-  type PausedResult,
-  pauseProject,
-  serviceOptions,
-  type WorkerResources,
-  withWorkerService,
-} from './resources.ts'
+import { currentPause, type PausedResult, pauseProject, serviceOptions, type WorkerResources } from './resources.ts'
 
 /** The modes that a worker schedules; only people request `full`. */
 type SyncSliceMode = 'incremental' | 'reconcile'
 
 /** `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it after the current page. */
-type SliceLimits = { readonly sliceMs: Ms; readonly signal: AbortSignal }
+export type SliceOptions = {
+  readonly stream: StreamName
+  readonly mode: SyncSliceMode
+  readonly sliceMs: Ms
+  readonly signal: AbortSignal
+}
 
 export type SyncSliceResult =
   | { readonly kind: 'done'; readonly outcome: SyncOutcome; readonly changed: number }
   /** The time slice is over and there is more, to be continued in this mode. */
-  | { readonly kind: 'more'; readonly mode: SyncSliceMode | 'audit' }
+  | { readonly kind: 'more'; readonly mode: SyncSliceMode }
   /** Another process reads the stream now. */
   | { readonly kind: 'busy'; readonly holder: string }
   /** The service denies the key, so the project is paused. */
@@ -40,7 +34,7 @@ export type SyncSliceResult =
 export async function runSyncSlice(
   resources: WorkerResources,
   project: ProjectConfig,
-  { stream, mode, sliceMs, signal }: SliceLimits & { readonly stream: StreamName; readonly mode: SyncSliceMode },
+  { stream, mode, sliceMs, signal }: SliceOptions,
 ): Promise<SyncSliceResult> {
   const { warehouse, budgets, log, metrics } = resources
   const { pause, isRecorded } = await currentPause(resources, project)
@@ -73,47 +67,4 @@ export async function runSyncSlice(
     return { kind: 'failed', why: failed ?? 'the service does not answer' }
   }
   return { kind: 'done', outcome, changed: reports.reduce((sum, { changed }) => sum + changed, 0) }
-}
-
-/** One time slice of an audit: reads a part of the sample again, and finishes when all of it has been read. */
-export async function runAuditSlice(
-  resources: WorkerResources,
-  project: ProjectConfig,
-  { stream, sliceMs, signal }: SliceLimits & { readonly stream: AuditedStream },
-): Promise<SyncSliceResult> {
-  const { warehouse, budgets, log, metrics } = resources
-  const { pause } = await currentPause(resources, project)
-  if (pause !== null) return pause
-  const mirror = openMirror(warehouse, project.projectId)
-  if (!(await canAudit(mirror, new Set(project.streams), stream))) return { kind: 'done', outcome: 'gaps', changed: 0 }
-  const endsAt = performance.now() + sliceMs
-  const isSliceOver = () => performance.now() >= endsAt
-  const options = { ...serviceOptions(resources, project, signal), isSliceOver, maxFactsMs: sliceMs }
-  try {
-    const step = await withWorkerService(resources, project, signal, 'audit', (service) =>
-      runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream),
-    )
-    if (step.kind === 'waiting') return { kind: 'busy', holder: 'a sync' }
-    if (step.kind === 'stopped') return signal.aborted ? { kind: 'interrupted' } : { kind: 'more', mode: 'audit' }
-    metrics.countAudit(project.name, step.result)
-    const { population, compared, differing, gone, unreadable, requests, tookMs: took_ms } = step.result
-    const fields = {
-      project: project.name,
-      stream,
-      population,
-      compared,
-      differing,
-      gone,
-      unreadable,
-      requests,
-      took_ms,
-    }
-    log[differing === 0 ? 'info' : 'warn']({ event: 'audit.ended', ...fields })
-    for (const notice of step.notices) log.warn({ event: 'sync.noticed', project: project.name, stream, notice })
-    return { kind: 'done', outcome: 'complete', changed: differing }
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-    return { kind: 'failed', why: describeFailure(error.failure) }
-  }
 }

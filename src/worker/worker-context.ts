@@ -5,6 +5,7 @@ import { openRequestBudgets } from '../app/request-budgets.ts'
 import { openSendRecord } from '../app/send-record.ts'
 import type { AcquiredLock } from '../app/sync.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { type BackendKind, backendKindOf, queueBackends } from '../config/queue-backends.ts'
 import { doWorkersDiffer, recordWorkerHeartbeat, removeWorker } from '../maintenance/sql/workers.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { openConnections } from '../service/exchange.ts'
@@ -25,7 +26,8 @@ export async function openWorkerContext(
   let unlock = async () => {}
   const openBudgets = async () => {
     const { databaseUrl, queueUrl } = config
-    if (queueUrl === 'embedded') unlock = await lockAsOnlyWorker(databaseUrl, warehouse, { log, onLost })
+    if (!queueBackends[backendKindOf(queueUrl)].allowsSeveralWorkers)
+      unlock = await lockAsOnlyWorker(databaseUrl, warehouse, { log, onLost })
     return openRequestBudgets(queueUrl, warehouse, log)
   }
   const budgets = await openBudgets().catch(async (error: unknown) => {
@@ -46,7 +48,7 @@ export async function openWorkerContext(
     lanes: createOutboxLanes(resources),
     tryAcquireLeadership: leadership.tryAcquire,
     /** Records that this worker runs, and how it is configured, for `status` and for the others. */
-    recordHeartbeat: (queue: string, configuration: string) =>
+    recordHeartbeat: (queue: BackendKind, configuration: string) =>
       recordWorkerHeartbeat(warehouse.db, { id: workerId, queue, configuration }, Date.now()),
     /** Whether the running workers have different projects or schedules, as while a change is rolled out. */
     workersDiffer: () => doWorkersDiffer(warehouse.db, Date.now()),
@@ -66,7 +68,7 @@ export async function openWorkerContext(
 }
 
 /** Not the id of a project: the lock is in the table of stream locks, too. */
-const [allProjects, leaderRole] = ['*', 'caretaker']
+const [allProjects, leaderRole] = ['*', 'leader']
 
 /** Leader election: a lock that only one of all workers has. */
 function createLeaderLock(warehouse: Warehouse) {

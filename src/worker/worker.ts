@@ -1,6 +1,7 @@
 /**
- * What one worker process does with its jobs: slices of syncs and lanes, deliveries, housekeeping, and what it counts.
+ * What one worker process does with its jobs: slices of syncs and lanes, audits, housekeeping, and what it counts.
  */
+export { runAuditJob } from './audit-job.ts'
 export { createJobFailures, createRepeatFilter, type JobFailures } from './job-failures.ts'
 export type { LaneSliceResult } from './outbox-lanes.ts'
 export {
@@ -10,6 +11,5 @@ export {
   readMirrorHealth,
   runHousekeeping,
 } from './project-health.ts'
-export { runAuditSlice, runSyncSlice, type SyncSliceResult } from './sync-slice.ts'
-export { type DeliveriesResult, processDeliveries, storeDelivery } from './webhook-deliveries.ts'
+export { runSyncSlice, type SyncSliceResult } from './sync-slice.ts'
 export { openWorkerContext, type WorkerContext } from './worker-context.ts'

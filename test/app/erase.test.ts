@@ -7,11 +7,24 @@ import { streamNames } from '../../schema/stream-specs.ts'
 import { tables } from '../../schema/tables.ts'
 import { eraseVisitor } from '../../src/app/erase.ts'
 import { verifyProject } from '../../src/app/verify.ts'
+import { createAuditStore } from '../../src/mirror/sql/audits.ts'
 import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../outbox/outbox-fixture.ts'
 
 const by = 'ann'
+
+const auditCounts = {
+  population: 4,
+  drawn: 4,
+  compared: 4,
+  differing: 1,
+  corrected: 1,
+  gone: 0,
+  unreadable: 0,
+  requests: 8,
+  tookMs: 1,
+}
 
 async function mirrorOnePerson(database: 'sqlite' | 'postgres') {
   const fixture = await createOutboxFixture({
@@ -74,7 +87,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('leaves no word and no id of them, in no table, and no sync brings them back', async () => {
       const fixture = await mirrorOnePerson(database)
-      const { erase, own, visitor, queue, push, sync, person, words, warehouse, instance, visitors, verify } = fixture
+      const { erase, own, visitor, queue, push, sync, person, words, warehouse, instance, visitors, verify, sandbox } =
+        fixture
       await queue(
         { operation: 'note', visitor_id: visitor, content: 'Secret note.', ref: 'note-1' },
         { operation: 'message', conversation_id: own[0], content: 'Secret reply.', sender_name: 'Ann' },
@@ -83,12 +97,16 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await push()
       await queue({ operation: 'visitor', visitor_id: visitor, name: 'Secret name' })
       await warehouse.query(`update writebacks set found_by = 'Secret address' where visitor_id = '${visitor}'`)
+      const audit = { ...auditCounts, stream: 'visitors', startedAt: '2026-01-01T00:00:00Z' } as const
+      const difference = { stream: 'visitors', key: visitor, kind: 'different', fields: [], storedHash: 'a' } as const
+      await createAuditStore(warehouse.projectDb(sandbox.projectId)).add(audit, [difference], Date.now())
       const secrets = ['note', 'reply', 'name', 'address'].map((what) => `secret ${what}`)
       const texts = [visitor, ...own, ...words, String(person.email), ...secrets]
       expect(await findMentions(fixture, texts)).not.toEqual([])
       const { rows } = await erase(false)
       expect(rows).toMatchObject({ visitors: 1, conversations: own.length, writebacks: 3 })
       expect(await findMentions(fixture, texts)).toEqual([])
+      expect(await warehouse.query('select differing from sync_audits')).toEqual([{ differing: 1 }])
       for (const mode of ['incremental', 'reconcile', 'full'] as const)
         expect(await sync(mode)).toMatchObject({ outcome: 'complete' })
       expect(await findMentions(fixture, texts)).toEqual([])

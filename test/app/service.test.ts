@@ -9,7 +9,7 @@ import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 
 const address = 'https://service.example'
 const project = projectConfigOf({ projectId: '', baseUrl: address, widgetUrl: address, key: 'key' })
-const budget = createRequestBudget(createMemoryStore({ ...project, reserve: 0, rateMargin: null }))
+const budget = createRequestBudget(createMemoryStore({ ...project, reserve: 0, rateMargin: 0.02 }))
 
 test('a run that has ended listens to no signal: Node would keep the signal and all of the run', async () => {
   const { signal } = new AbortController()

@@ -6,7 +6,6 @@ import { toWords } from '../../src/imports/check-lines.ts'
 import { detectFileForm, type ImportFormat } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'
 import { conversations, visitorActivity } from '../../src/mirror/core/streams.ts'
-import { parseWebhook } from '../../src/mirror/core/webhook-reference.ts'
 import { columnName } from '../../src/mirror/sql/discovered-columns/discovered-column.ts'
 import { toCommonReason } from '../../src/outbox/core/group-reasons.ts'
 import { matchesPayload } from '../../src/outbox/core/review-guards.ts'
@@ -40,7 +39,7 @@ function parseFile(format: ImportFormat, lines: readonly string[]): Promise<unkn
   return Array.fromAsync(parseLines(Readable.from([bytes]), form, { ignoreColumns: 'all' }))
 }
 
-/** Each parser with text that a service, a file, a person or a webhook may have written. */
+/** Each parser with text that a service, a file or a person may have written. */
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'the message of a 403': (text) =>
     classifyAnswer(403, { error: { code: 'api_key_scope_missing', message: text, status: 403 }, requestId: text }),
@@ -87,7 +86,6 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
       expect: text,
       ref: text,
     }),
-  'a webhook': (text) => [parseWebhook(text), parseWebhook(JSON.stringify({ [text]: text, id: text }))],
   'a base URL': (text) => [parseBaseUrl(text), parseBaseUrl(`https://service.example/${text}`)],
   'the address of a server': (text) => [parseServerUrl(text, ['redis']), parseServerUrl(`redis://${text}`, ['redis'])],
   'a duration, a rate, a schedule': (text) => [parseDuration(text), parseRate(text), parseSchedule(text)],

@@ -82,7 +82,7 @@ const changes: readonly Change[] = [
       [
         'schema/operation-specs.ts',
         "  note: { target: 'visitor',",
-        "tag: { target: 'visitor', isIdempotent: true, since: '0036_tags', payload: { tag: { maxLength: 50 } } },\n",
+        "tag: { target: 'visitor', isIdempotent: true, since: '0002_tags', payload: { tag: { maxLength: 50 } } },\n",
       ],
       [
         'src/outbox/core/operations.ts',
@@ -91,7 +91,7 @@ const changes: readonly Change[] = [
            action: 'add_note', sets: ['tag'], readsPerSend: 0, fields: { tag: contentField }, summary: '', examples: [] },\n`,
       ],
     ],
-    named: ['src/outbox/handlers/all-handlers.ts'],
+    named: ['schema/migrations/migrations.ts', 'src/outbox/handlers/all-handlers.ts'],
   },
   {
     row: 'a CSV column',
@@ -125,7 +125,13 @@ const changes: readonly Change[] = [
   },
   {
     row: 'a queue backend',
-    edits: [['src/config/queue-backends.ts', " redis: ['redis',", " nats: ['nats'],"]],
+    edits: [
+      [
+        'src/config/queue-backends.ts',
+        '  redis: {\n',
+        "nats: { schemes: ['nats'], sharesBudgetsThrough: 'warehouse', allowsSeveralWorkers: true },\n",
+      ],
+    ],
     named: ['jobs/backends/open-backend.ts'],
   },
   {
@@ -150,6 +156,12 @@ const changes: readonly Change[] = [
       ],
     ],
     named: [],
+  },
+  {
+    // A number that does not say whether it can be added up.
+    row: 'a column of the facts',
+    edits: [['schema/analytics-tables.ts', "      first_page: ['text?'", "pages: ['int32', ''],\n"]],
+    named: ['schema/analytics-tables.ts', 'src/analytics/sql/visit-facts.ts'],
   },
   {
     // A gauge of the warehouse.

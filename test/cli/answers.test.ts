@@ -11,7 +11,7 @@ import { command as syncCommand } from '../../src/cli/sync.ts'
 import { command as verifyCommand } from '../../src/cli/verify.ts'
 import type { StatusReport } from '../../src/maintenance/sql/status.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
-import type { RewriteReport, SyncOutcome, SyncReport, VerifyReport } from '../../src/mirror/core/reports.ts'
+import type { SyncOutcome, SyncReport, VerifyReport } from '../../src/mirror/core/reports.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
@@ -256,32 +256,21 @@ describe('migrate --rebuild-analytics', () => {
   })
 })
 
-describe('migrate', () => {
-  const migrated = (rewritten: Partial<RewriteReport>) => ({
-    migrateWarehouse: async () => ({
-      ...{ from: '0018_row_counts', to: '0018_row_counts', applied: ['0016_message_rows'] },
-      rewritten: { kind: 'sqlite' as const, rows: 1_000_000, isComplete: true, ...rewritten },
-    }),
-  })
-  test('says how many rows of an older version it has rewritten, and how their space is given back', async () => {
-    const { exit, out } = await runCommand(migrateCommand, [], migrated({}))
-    expect([exit, out.split('\n')[0]]).toEqual([0, 'applied 0016_message_rows'])
-    expect(out).toContain('1,000,000 rows of an older version rewritten, which takes less space; `vacuum` gives')
-    const postgres = await runCommand(migrateCommand, [], migrated({ kind: 'postgres' }))
-    expect(postgres.out).toContain('`vacuum full message_rows`')
-  })
-  test('says nothing of rows if there were none', async () => {
-    expect((await runCommand(migrateCommand, [], migrated({ rows: 0 }))).out).toBe('applied 0016_message_rows\n')
-  })
-  test('exits with 1 if it was stopped, as there is more to do', async () => {
-    const { exit, out } = await runCommand(migrateCommand, [], migrated({ rows: 5000, isComplete: false }))
-    expect([exit, out]).toEqual([1, expect.stringContaining('stopped after 5,000 rows of an older version')])
-  })
+test('migrate says what it applied, or that there was nothing to apply', async () => {
+  const said = async (from: string | null, applied: readonly string[]) => {
+    const migrateWarehouse = async () => ({ from, to: '0002_tags', applied })
+    return (await runCommand(migrateCommand, [], { migrateWarehouse })).out
+  }
+  expect(await said('0002_tags', [])).toBe('the warehouse is at 0002_tags already\n')
+  expect(await said('0001_tables', ['0002_tags'])).toBe(
+    'applied 0002_tags\nthe warehouse went from 0001_tables to 0002_tags\n',
+  )
 })
 
 const auditResult = (compared: number, differing: number): AuditResult => ({
   ...{ id: 'a', stream: 'conversations', startedAt: '2026-06-01T00:20:00Z', finishedAt: '2026-06-01T01:00:00Z' },
-  ...{ population: 1_203_442, drawn: compared, compared, differing, gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
+  ...{ population: 1_203_442, drawn: compared, compared, differing, corrected: differing },
+  ...{ gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
 })
 
 describe('status', () => {
@@ -320,8 +309,8 @@ describe('status', () => {
     facts: { conversations: 1200, isRebuild: false },
     audits: estimateDifferences([auditResult(10_412, 2)], now),
     writebacks: { queued: 3 },
-    nameless: 1,
-    heldLanes: 2,
+    withoutProject: 1,
+    blockedLanes: 2,
     behaviours: [
       { name: 'calls.order', value: 'oldest', evidence: 'a page of \u001b[31m200', learnedAt: '2026-06-01T11:58:00Z' },
     ],
@@ -419,7 +408,7 @@ describe('status', () => {
       ...report,
       streams: [{ ...messages!, failed: 'its disk is full', failedSince: since }],
       failures: [
-        { job: 'pass', subject: 'messages/incremental', since, lastAt: since, failures: 3, reason: 'its disk is full' },
+        { job: 'sync', subject: 'messages/incremental', since, lastAt: since, failures: 3, reason: 'its disk is full' },
         { job: 'writebacks', subject: 'visitor/1', since, lastAt: since, failures: 40, reason: 'x is not a function' },
       ],
     }

@@ -71,7 +71,7 @@ describe('a batch', () => {
     for (const [n, id] of ids.entries()) {
       const error = n === 0 ? 'null' : `'GET /c/${conversation(n)}: 404 NOT_FOUND'`
       await warehouse.query(`update writebacks set status = '${n === 0 ? 'succeeded' : 'failed'}', error = ${error},
-        step = 'x', finished_at = '2029-12-31T23:59:00Z' where id = '${id}'`)
+        reason = 'x', finished_at = '2029-12-31T23:59:00Z' where id = '${id}'`)
     }
     const lines = squeeze((await run('flags')).out)
     expect(lines).toContain('failed: 2 handled')

@@ -4,7 +4,6 @@ import { command as pushCommand, renderProgress } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/outbox/send/push.ts'
 import { toPushProgress } from '../../src/outbox/send/push.ts'
 import { steadyLimits } from '../../src/service/core/budget.ts'
-import { wideMargins } from '../../src/service/core/margin.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { createUserError, runCommand } from './run-command.ts'
 import { type CliScenario, startCliScenario } from './scenario.ts'
@@ -17,7 +16,7 @@ const done: PushReport = {
   requests: 2500,
   outcome: 'done',
   notices: [],
-  heldLanes: 0,
+  blockedLanes: 0,
   stopped: [],
   reasons: [],
 }
@@ -64,7 +63,7 @@ describe('the output of a push', () => {
       queue: { succeeded: 9, conflict: 2, failed: 1, queued: 4, draft: 3, uncertain: 2 },
       outcome: 'held',
       notices: ['message, handled stay queued: the key lacks conversations:write'],
-      heldLanes: 2,
+      blockedLanes: 2,
     })
     expect([exit, ...out.split('\n')]).toEqual([
       3,
@@ -87,7 +86,7 @@ describe('the output of a push', () => {
     ['an uncertain one', { settled: { uncertain: 1 } }, 3],
     ['an expired one', { settled: { expired: 1 } }, 3],
     ['the circuit breaker, or a missing scope', { outcome: 'held' }, 3],
-    ['a blocked lane', { heldLanes: 1 }, 3],
+    ['a blocked lane', { blockedLanes: 1 }, 3],
     ['Ctrl-C', { outcome: 'interrupted', settled: { failed: 1 } }, 1],
   ])('%s', async (_, report, exit) => {
     expect((await runPush(report)).exit).toBe(exit)
@@ -110,7 +109,7 @@ describe('the output of a push', () => {
 
 describe('the progress', () => {
   const now = Date.parse('2026-06-01T12:00:00Z')
-  const limits = steadyLimits(usualPolicy, wideMargins)
+  const limits = steadyLimits(usualPolicy)
   const failed = { status: 'failed', reason: 'the service answered 404', count: 2, example: 'x' } as const
   const outcomes = {
     settled: 57,
@@ -124,12 +123,12 @@ describe('the progress', () => {
   const none = { ...outcomes, operations: {} }
 
   test('shows outcomes by reason, what is left, and how long it takes with the reads before each send', () => {
-    const progress = toPushProgress(limits, { handled: 550, note: 647 }, outcomes, now)
-    expect([progress.left, progress.takesMs]).toEqual([1140, 600_000])
+    const progress = toPushProgress(limits, { handled: 550, note: 677 }, outcomes, now)
+    expect([progress.left, progress.takesMs]).toEqual([1170, 600_000])
     expect(renderProgress(progress, { tookMs: 30_000, now }, null)).toBe(
-      '55 succeeded, 2 failed   the service answered 404 (2)   1,140 left   114 a minute   about 10 min left',
+      '55 succeeded, 2 failed   the service answered 404 (2)   1,170 left   114 a minute   about 10 min left',
     )
-    const slow = steadyLimits({ ...usualPolicy, rate: { requests: 200, windowMs: 60_000 } }, wideMargins)
+    const slow = steadyLimits({ ...usualPolicy, rate: { requests: 200, windowMs: 60_000 } })
     const [notes, flags] = [
       toPushProgress(slow, { note: 100 }, none, now),
       toPushProgress(slow, { handled: 100 }, none, now),
@@ -182,8 +181,8 @@ describe.concurrent('against a service', () => {
     await enqueue(scenario, scenario.conversation(0))
     const { exit, out, err } = await scenario.run(['push', '--quiet'], { env: { DESKMIRROR_READ_ONLY: '1' } })
     expect([exit, out, err]).toEqual([2, '', expect.stringMatching(/switched off \(DESKMIRROR_READ_ONLY\)\n {2}→ /)])
-    expect(await scenario.warehouse.query('select status, epoch, project_id from writebacks')).toEqual([
-      { status: 'queued', epoch: 0, project_id: '' },
+    expect(await scenario.warehouse.query('select status, fencing_token, project_id from writebacks')).toEqual([
+      { status: 'queued', fencing_token: 0, project_id: '' },
     ])
   })
 

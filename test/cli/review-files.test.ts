@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openCsvOutput, openPageOutput, type ReviewOutput } from '../../src/cli/render/review-files.ts'
-import type { ReviewOutcome } from '../../src/outbox/core/review.ts'
-import { type CheckedReview, createReviewCounter, withCheck } from '../../src/outbox/core/review-summary.ts'
+import type { ReviewOutcome, WritebackReview } from '../../src/outbox/core/review.ts'
+import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
 import { showInvisible } from '../../src/values/invisible.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
@@ -18,8 +18,8 @@ const hostile = [
   '@SUM(1)\n+1',
 ]
 
-function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'would_change'): CheckedReview {
-  const review = {
+function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'would_change'): WritebackReview {
+  return {
     position,
     place: position,
     id: null,
@@ -37,14 +37,8 @@ function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'wo
     blockedBy: null,
     expect: null,
     expiresAt: null,
-  } as const
-  return withCheck(review, {
-    ...review,
-    outcome: 'already_so',
-    why: text,
-    changes: [],
-    checkedAt: '2026-06-01T12:00:00Z',
-  })
+    mirrorAsOf: '2026-06-01T12:00:00Z',
+  }
 }
 
 async function writeReview(open: (path: string) => Promise<ReviewOutput>, name: string): Promise<string> {
@@ -80,11 +74,13 @@ test('the page is one file without script, and hostile texts are escaped, isolat
   for (const text of hostile.slice(0, 4)) expect(page).not.toContain(text)
   const rows = page.slice(page.indexOf('All 14 rows'))
   expect(rows.match(/<tr><th scope="row"/g)).toHaveLength(14)
+  expect(page).toContain('The mirror was last read to its end at 2026-06-01T12:00:00Z; every send looks at the live')
 })
 
 test('the CSV has no cell that a spreadsheet runs as a formula', async () => {
   const csv = await writeReview((path) => openCsvOutput(path, overwrite), 'review.csv')
   expect(csv).toMatch(/^\ufeffrow,id,operation,target,visitor_name,outcome,/)
+  expect(csv).toMatch(/,mirror_as_of\r\n.*,2026-06-01T12:00:00Z\r\n/)
   expect(csv).not.toMatch(/(^|,|\r\n)"?[=@+]/)
   expect(csv).toContain(`"'=HYPERLINK(""http://evil"",""x"")"`)
 })

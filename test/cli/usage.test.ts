@@ -110,6 +110,14 @@ describe.concurrent('a configuration problem ends with 2, one clear message and 
     expect([sync.exit, check.exit]).toEqual([2, 2])
   })
 
+  test('--json prints one document for an option that is gone', async () => {
+    const args = ['writeback', 'import', 'a.csv', '--json', '--check']
+    const { exit, out, err } = await runDeskmirror(args, { cwd: emptyFolder })
+    expect(exit).toBe(2)
+    expect(JSON.parse(out)).toMatchObject({ error: { what: 'the option --check is gone', exitCode: 2 } })
+    expect(err).toContain('every send looks at the live record first')
+  })
+
   test('--json prints one document for a usage error', async () => {
     const { exit, out } = await runDeskmirror(['sync', '--json', '--streams', 'foo'], { cwd: emptyFolder })
     expect(exit).toBe(2)

@@ -74,6 +74,7 @@ describe('audit', () => {
       drawn: 500,
       compared: 499,
       differing: 0,
+      corrected: 0,
       gone: 1,
       unreadable: 0,
       requests: 1000,
@@ -87,7 +88,7 @@ describe('audit', () => {
       shop,
       {
         auditProject: async () => ({
-          ...{ project: 'shop', audits: [result], differences: [], outcome: 'done', requests: 1000, notices: [] },
+          ...{ project: 'shop', audits: [result], differences: [], outcome: 'complete', requests: 1000, notices: [] },
           estimates: estimateDifferences([result], now),
           ...over,
         }),
@@ -106,12 +107,14 @@ describe('audit', () => {
 
   test('lists what differed, and exits with 3', async () => {
     const differences = [{ stream: 'messages', key: 'c/7', kind: 'different', fields: ['content'] }] as const
-    const { exit, out } = await print(audit({ differing: 1 }), { differences })
+    const { exit, out } = await print(audit({ differing: 2, corrected: 1 }), { differences })
     expect([exit, out]).toEqual([3, expect.stringMatching(/\nmessages +c\/7 +different +content\n/)])
+    expect(out).toMatch(/^conversations .* 2 differed, 1 corrected /)
   })
 
-  test('exits with 3 if it was stopped, or a stream could not be audited', async () => {
-    expect((await print(audit(), { outcome: 'interrupted' })).exit).toBe(3)
+  test('exits with 3 if it was interrupted, or a stream could not be audited', async () => {
+    const { exit, out } = await print(audit(), { outcome: 'interrupted' })
+    expect([exit, out]).toEqual([3, expect.stringContaining('interrupted: the running audit is lost')])
     expect((await print(audit(), { notices: ['visitors cannot be audited'] })).exit).toBe(3)
   })
 })

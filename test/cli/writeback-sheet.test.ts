@@ -44,7 +44,7 @@ describe.concurrent('the sheet of who waits', () => {
       fill(text, (row) => (row === 1 ? 'Reply 1,yes,Ann,,' : ',,,,')),
     )
     const done = await d.ask('writeback', 'import', 'first.csv', '--quiet')
-    expect(done.document).toMatchObject({ outcome: 'queued', queued: 2, known: 0 })
+    expect(done.document).toMatchObject({ outcome: 'queued', queued: 2, alreadyQueued: 0 })
     expect(done.document.review.groups.map(({ action }: { action: string }) => action).sort()).toEqual([
       'mark_handled',
       'reply',
@@ -54,7 +54,7 @@ describe.concurrent('the sheet of who waits', () => {
     const sorted = rows.filter((row) => row !== '').toReversed()
     d.file('more.csv', [`${head},Notes`, ...sorted.map((row) => `${row},mine`)].join('\r\n'))
     const second = await d.ask('writeback', 'import', 'more.csv', '--quiet', '--map', 'Notes=ignored')
-    expect(second.document).toMatchObject({ known: 2, differing: 0, columns: { notes: 'ignored' } })
+    expect(second.document).toMatchObject({ alreadyQueued: 2, differing: 0, columns: { notes: 'ignored' } })
 
     // Nobody has written since, so each reply leaves, whatever happened in its conversation besides.
     await d.run(['push', '--quiet'])

@@ -1,20 +1,21 @@
 /** `deskmirror writeback`: add, import, list, show and decide. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { command as writebackCommand } from '../../src/cli/writeback.ts'
 import type { DecisionReport } from '../../src/outbox/core/decision-terms.ts'
 import type { NamedEntry, OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
-import type { CheckedReview } from '../../src/outbox/core/review-summary.ts'
 import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { runCommand } from './run-command.ts'
+import { runInProcess } from './run-in-process.ts'
 import { runDeskmirror } from './run-process.ts'
 import { startCliScenario } from './scenario.ts'
 
+const emptyFolder = createTempFolder(afterAll)
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
-const estimate = { ahead: 0, takesMs: 527, worker: false }
+const estimate = { queuedEarlier: 0, takesMs: 527, worker: false }
 
 function writeback(args: readonly string[], work: Parameters<typeof runCommand>[2], input: Buffer = Buffer.of()) {
   return runCommand(writebackCommand, args, work, { now: Date.parse('2026-06-01T12:00:00Z'), input })
@@ -172,7 +173,7 @@ describe('decisions', () => {
 })
 
 test('a list has a head, names, words, refs and short ids, and says how many more match', async () => {
-  const common = { conversationId: c, status: 'conflict', finishedAt: '2026-06-01T11:58:00Z', step: 'x' }
+  const common = { conversationId: c, status: 'conflict', finishedAt: '2026-06-01T11:58:00Z', reason: 'x' }
   const entries = [
     { id: '0199a3f2-51c4-7aaa-8bbb-0123456789ab', operation: 'handled', payload: { handled: true }, visitorName: null },
     {
@@ -191,7 +192,7 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
     {
       listWritebacks: async (_, { name }, filter, part) => {
         expect([filter, part]).toEqual([{ statuses: ['queued', 'conflict'] }, { limit: 2, newest: true }])
-        return { project: name, writebacks: entries, counts: { conflict: 3, queued: 1200 }, nameless: 2 }
+        return { project: name, writebacks: entries, counts: { conflict: 3, queued: 1200 }, withoutProject: 2 }
       },
     },
   )
@@ -208,7 +209,7 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
 
 function queuedImport(project: string) {
   const found = { notices: [], ignoredColumns: [], differing: 0, differingBatch: null, emptyRows: 0, columns: {} }
-  const rows = { batch: 'replies-1', queued: 3, known: 0, ...found }
+  const rows = { batch: 'replies-1', queued: 3, alreadyQueued: 0, ...found }
   return { outcome: 'queued', project, ...rows, ...estimate } as const
 }
 
@@ -255,7 +256,7 @@ describe.concurrent('with a real queue', () => {
     const { batch } = first.document
     expect(first).toMatchObject({
       exit: 0,
-      document: { outcome: 'queued', queued: 3, known: 0, ahead: 0, worker: false },
+      document: { outcome: 'queued', queued: 3, alreadyQueued: 0, queuedEarlier: 0, worker: false },
     })
     expect(batch).toMatch(/^my-replies-1-[0-9a-f]{12}$/)
 
@@ -280,7 +281,10 @@ describe.concurrent('with a real queue', () => {
     const csv = await d.run(['writeback', 'list', '--status', 'failed', '--csv'])
     expect(csv.out.trimEnd().split('\r\n')).toHaveLength(2)
     const corrected = d.file('corrected.csv', csv.out.replace(`,${unknownId},`, `,${d.conversation(1)},`))
-    expect(await d.ask('writeback', 'import', corrected)).toMatchObject({ exit: 0, document: { queued: 1, known: 0 } })
+    expect(await d.ask('writeback', 'import', corrected)).toMatchObject({
+      exit: 0,
+      document: { queued: 1, alreadyQueued: 0 },
+    })
     expect((await d.runProgram(['push', '--quiet'])).exit).toBe(0)
     const list = await d.ask('writeback', 'list', '--batch', batch)
     expect(list.document.counts).toEqual({ succeeded: 2 })
@@ -308,7 +312,7 @@ describe.concurrent('with a real queue', () => {
     expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
   })
 
-  test('a dry run shows what the rows would do; --check asks the service and names what differs; neither changes anything', async ({
+  test('a dry run shows what the rows would do as the mirror shows it, says how old that is, makes no request and changes nothing', async ({
     onTestFinished,
   }) => {
     const d = await startCliScenario(onTestFinished)
@@ -330,35 +334,24 @@ describe.concurrent('with a real queue', () => {
         { operation: 'visitor', visitor_id: visitor.id, name: `${name}!` },
         { operation: 'visitor', visitor_id: visitor.id, name },
         { operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'n' },
-        { operation: 'note', visitor_id: visitor.id, content: 'beyond the limit' },
+        { operation: 'note', visitor_id: visitor.id, content: 'and a note' },
       ]
         .map((line) => JSON.stringify(line))
         .join('\n'),
     )
     const before = d.service.log().length
-    const reviewed = await d.ask('writeback', 'import', file, '--dry-run', '--quiet')
-    expect([reviewed.exit, reviewed.document.review.counts, d.service.log().length]).toEqual([
+    const { exit, document } = await d.ask('writeback', 'import', file, '--dry-run', '--quiet')
+    expect([exit, document.review.counts]).toEqual([
       0,
       { would_send: 2, would_change: 4, already_so: 1, stands_against: 0, not_known: 1 },
-      before,
     ])
-    const { exit, document } = await d.ask('writeback', 'import', file, '--check', '--limit', '7', '--quiet')
-    const { rows, samples } = document.review.checks
-    const different = samples.map(({ position, check }: CheckedReview) => [position, check?.outcome, check?.why])
-    expect([exit, rows, different]).toEqual([
-      3,
-      7,
-      [
-        [2, 'stands_against', expect.stringMatching(/^a visitor wrote at /)],
-        [7, 'stands_against', 'no such visitor'],
-      ],
-    ])
-    const asked = d.service.log().slice(before)
-    expect(asked.every(({ method }) => method === 'GET')).toBe(true)
-    expect(new Set(asked.map(({ path }) => path)).size).toBe(asked.length)
+    const { streams } = (await d.ask('status')).document.projects[0]
+    const reads = streams.map(({ syncedAt }: { syncedAt: string }) => syncedAt)
+    expect(reads).toContain(document.review.mirrorAsOf)
     expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
     const all = await d.run(['writeback', 'import', file, '--dry-run', '--all', '--quiet'])
-    const [, rowLines = ''] = all.out.split('all rows:\n')
+    const [summary = '', rowLines = ''] = all.out.split('all rows:\n')
+    expect(summary).toContain(`(${document.review.mirrorAsOf}); every send looks at the live record first\n`)
     expect(rowLines.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
       expect.stringMatching(/^ 1 would change mark handled .+ last words ".+" open → handled$/),
       expect.stringMatching(/^ 2 would change mark handled .+ last words ".+" open → handled$/),
@@ -367,10 +360,25 @@ describe.concurrent('with a real queue', () => {
       expect.stringMatching(/^ 5 would change correct visitor .+ name ".+" → ".+!"$/),
       expect.stringMatching(/^ 6 would change correct visitor .+ name ".+!" → ".+" \(after row 5\)$/),
       ' 7 not known note visitor 00000000-0000-4000-8000-000000000000 the mirror does not have this visitor · "n"',
-      expect.stringMatching(/^ 8 will be sent note .+ "beyond the limit"$/),
+      expect.stringMatching(/^ 8 will be sent note .+ "and a note"$/),
       'takes about 1 s at 60,000 writes in 1 s',
       'nothing was queued',
       '',
+    ])
+    expect(d.service.log()).toHaveLength(before)
+  })
+
+  test.each([
+    [['import', 'replies.csv', '--check'], '--check'],
+    [['import', 'replies.csv', '--dry-run', '--limit', '7'], '--limit'],
+    [['batches', 'show', 'replies', '--check'], '--check'],
+    [['batches', 'show', 'replies', '--limit=7'], '--limit'],
+  ])('%j is refused with what to do: a review shows what the mirror has', async (args, option) => {
+    const { exit, out, err } = await runInProcess(['writeback', ...args], { cwd: emptyFolder })
+    expect([exit, out]).toEqual([2, ''])
+    expect(err.trimEnd().split('\n')).toEqual([
+      `deskmirror: the option ${option} is gone: a review shows what the mirror has, and every send looks at the live record first`,
+      '  → leave it out; `deskmirror sync` brings the mirror up to date',
     ])
   })
 

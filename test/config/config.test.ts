@@ -85,7 +85,7 @@ describe('one project is described by variables', () => {
       projectId: needed.DESKMIRROR_PROJECT_ID,
       webhookSecrets: [],
       rate: { requests: 600, windowMs: 60_000 },
-      rateMargin: null,
+      rateMargin: 0.02,
       writeRate: { requests: 120, windowMs: 60_000 },
       reserve: 0,
       startDate: null,
@@ -118,7 +118,7 @@ describe('one project is described by variables', () => {
       DESKMIRROR_QUEUE_URL: 'redis://127.0.0.1:6379',
       DESKMIRROR_RATE: '1000/1m',
       DESKMIRROR_WRITE_RATE: '10/s',
-      DESKMIRROR_RATE_MARGIN: '0.02',
+      DESKMIRROR_RATE_MARGIN: '0.05',
       DESKMIRROR_START_DATE: '2024-02-29',
       DESKMIRROR_TIME_ZONE: 'Europe/Berlin',
       DESKMIRROR_LOOK_BACK: '2m',
@@ -152,7 +152,7 @@ describe('one project is described by variables', () => {
     })
     expect(project).toMatchObject({
       rate: { requests: 1000, windowMs: 60_000 },
-      rateMargin: 0.02,
+      rateMargin: 0.05,
       writeRate: { requests: 10, windowMs: 1000 },
       startDate: Date.UTC(2024, 1, 29) / 1000,
       timeZone: 'Europe/Berlin',
@@ -201,7 +201,7 @@ describe('one project is described by variables', () => {
   test('an empty variable counts as not set', () => {
     expect(problemsOf({ ...needed, DESKMIRROR_API_KEY: '' })[0]).toMatch(/^DESKMIRROR_API_KEY is missing/)
     expect(load({ ...needed, DESKMIRROR_RATE: '' }).projects[0]!.rate.requests).toBe(600)
-    expect(load({ ...needed, DESKMIRROR_RATE_MARGIN: 'learned' }).projects[0]!.rateMargin).toBeNull()
+    expect(load({ ...needed, DESKMIRROR_RATE_MARGIN: '' }).projects[0]!.rateMargin).toBe(0.02)
   })
 })
 
@@ -217,8 +217,9 @@ describe('every problem is reported', () => {
   test.each([
     ['DESKMIRROR_RATE', '600', /is "600": write requests per window, like 600\/60s/],
     ['DESKMIRROR_RATE', '0/60s', /is "0\/60s"/],
-    ['DESKMIRROR_RATE_MARGIN', '2%', /is "2%": write a share between 0 and 0.5, like 0.02, or learned/],
+    ['DESKMIRROR_RATE_MARGIN', '2%', /is "2%": write a share between 0 and 0.5, like 0.02/],
     ['DESKMIRROR_RATE_MARGIN', '0.6', /is "0.6"/],
+    ['DESKMIRROR_RATE_MARGIN', 'learned', /is "learned"/],
     ['DESKMIRROR_WRITE_RATE', 'x/60s', /is "x\/60s"/],
     ['DESKMIRROR_VERIFY_AFTER', '2 minutes', /is "2 minutes": write a duration, like 120s or 5m/],
     ['DESKMIRROR_TIME_ZONE', 'Berlin', /is "Berlin": write an IANA time zone/],
@@ -248,6 +249,27 @@ describe('every problem is reported', () => {
     expect(found).toHaveLength(1)
     expect(found[0]).toMatch(says)
     expect(found[0]).toMatch(new RegExp(`^${name} `))
+  })
+
+  test('a queue in Postgres, with what to set instead, as a variable and in the file', () => {
+    const address = 'postgresql://me:hunter2@h/jobs?schema=jobs'
+    const problem = [
+      "names a Postgres server, but jobs are kept in Redis or in the worker's process:",
+      'set redis://host for several workers,',
+      'or embedded for a single one, which works with a Postgres warehouse, too',
+    ].join(' ')
+    const variables = { ...needed, DESKMIRROR_QUEUE_URL: address }
+    expect(problemsOf(variables)).toEqual([`DESKMIRROR_QUEUE_URL ${problem}`])
+    expect(thrownBy(() => load(variables)).exitCode).toBe(2)
+    const lines = ['queue_url: { env: QUEUE_URL }', 'projects:', '  shop:']
+    for (const [name, value] of Object.entries({
+      base_url: needed.DESKMIRROR_BASE_URL,
+      project_id: needed.DESKMIRROR_PROJECT_ID,
+      api_key: '{ env: SHOP_KEY }',
+    }))
+      lines.push(`    ${name}: ${value}`)
+    write('deskmirror.yaml', `${lines.join('\n')}\n`)
+    expect(problemsOf({ SHOP_KEY: key, QUEUE_URL: address })).toEqual([`deskmirror.yaml:1 queue_url ${problem}`])
   })
 
   test('without a secret that the value may contain', () => {
@@ -381,15 +403,6 @@ projects:
     ])
     write('deskmirror.yaml', yaml.replace('sqlite:many.db', '{ env: MIRROR_DB }'))
     expect(load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl).toContain('hunter2')
-  })
-
-  test('a project with a database of its own, which former versions had, is refused with what to do', () => {
-    write('deskmirror.yaml', yaml.replace('    schema: freeze', '    database_url: { env: SCHOOL_DB }'))
-    write('school.key', 'k')
-    // Also `migrate`, which needs no project.
-    expect(problemsOf({ SHOP_KEY: key, SCHOOL_DB: 'sqlite:school.db' }, 'database')).toEqual([
-      'deskmirror.yaml:16 projects.school.database_url is for all projects: move it to the top of the file; for a project in another database, run another worker with another file',
-    ])
   })
 
   test('projects are described in one place', () => {

@@ -61,10 +61,12 @@ export async function fillHostile(
   await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
   const text = `'${attack.replaceAll("'", "''")}'`
   await query(
-    `insert into sync_gaps (project_id, id, stream, reason, found_at, subject) values ('main', 'g1', 'calls', ${text}, '${timeAt(1)}', 's')`,
+    `insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, dedup_key)
+      values ('main', 'g1', 'calls', ${text}, '${timeAt(1)}', 1, 's')`,
   )
   await query(
-    `insert into sync_children (project_id, stream, parent_id, wanted, fetched, attempts, error) values ('main', 'messages', ${text}, 1, 0, 1, ${text})`,
+    `insert into sync_children (project_id, stream, parent_id, requested_version, read_version, attempts, error)
+      values ('main', 'messages', ${text}, 1, 0, 1, ${text})`,
   )
   await query(
     `insert into sync_streams (project_id, stream, synced_at, failed, failed_since, skipped) values ('main', 'calls', '${timeAt(1)}', ${text}, '${timeAt(1)}', null), ('main', 'conversations', '${timeAt(1)}', null, null, ${text})`,
@@ -79,9 +81,6 @@ export async function fillHostile(
     `insert into service_behaviours (project_id, name, value, evidence, learned_at) values ('main', ${text}, ${text}, ${text}, '${timeAt(1)}')`,
   )
   await queueHostile(warehouse, personal)
-  await query(
-    `insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found) values ('main', 'd1', '2999-01-01T00:00:00Z', 1, '{}', 1, ${text})`,
-  )
   await createAuditLog(db).append(
     { project: attack, person: attack, role: attack, action: attack, subject: attack, count: 1, detail: attack },
     Date.now(),
@@ -109,7 +108,7 @@ async function queueHostile({ query, projectDb }: Warehouse, personal: string): 
   const nth = (n: number) =>
     `(select id from writebacks where batch_id = '${hostileBatch}' order by seq limit 1 offset ${n})`
   await query(
-    `update writebacks set status = 'uncertain', step = ${text}, sent_at = '${timeAt(1)}' where id = ${nth(2)}`,
+    `update writebacks set status = 'uncertain', reason = ${text}, sent_at = '${timeAt(1)}' where id = ${nth(2)}`,
   )
   await query(
     `update writebacks set status = 'failed', error = ${text}, finished_at = '${timeAt(2)}' where id = ${nth(3)}`,

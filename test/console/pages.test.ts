@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../src/analytics/core/report-period.ts'
 import { changeOf } from '../../src/analytics/report/change.ts'
 import { buildReport } from '../../src/analytics/report/report.ts'
-import { batchProgress } from '../../src/console/batch-state.ts'
+import { batchProgress, reviewAge } from '../../src/console/batch-state.ts'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
@@ -76,7 +76,7 @@ describe('the overview says', () => {
       lost: null,
       failures: [],
       writebacks: {},
-      heldLanes: 0,
+      blockedLanes: 0,
     },
     waiting: { count: 0, since: null, isDerived: true },
     budget: { limit: 600, from: now - 3_600_000, to: now, stepMs: 60_000, bars: [], pauses: [] },
@@ -98,7 +98,7 @@ describe('the overview says', () => {
   test('what the audits show', () => {
     const result = (differing: number): AuditResult => ({
       ...{ id: 'a', stream: 'conversations', startedAt: ago(3600), finishedAt: ago(60), population: 90_000 },
-      ...{ drawn: 10_000, compared: 10_000, differing, gone: 0, unreadable: 0, requests: 1, tookMs: 1 },
+      ...{ drawn: 10_000, compared: 10_000, differing, corrected: 0, gone: 0, unreadable: 0, requests: 1, tookMs: 1 },
     })
     expect(said({ audits: estimateDifferences([result(0)], now) })).toContain(
       'fine: Audit: with 95 % confidence fewer than 3 in 10,000 conversations differ. 10,000 were read again, none differed.',
@@ -109,7 +109,7 @@ describe('the overview says', () => {
   })
 
   test('what a person must do', () => {
-    expect(said({ writebacks: { draft: 1, uncertain: 3 }, heldLanes: 2 })).toEqual(
+    expect(said({ writebacks: { draft: 1, uncertain: 3 }, blockedLanes: 2 })).toEqual(
       expect.arrayContaining([
         'act: 1 draft waits for an approver.',
         'act: 3 write-backs may or may not have arrived. Until a person decides, what was queued after it for the same conversation or visitor waits.',
@@ -337,15 +337,21 @@ test('what customers said, and who they are, is left out of whatever is hidden',
     name: 'Zoë',
     messages: [{ id: '1', content: 'x', name: 'Ann', at: 't' }],
     fields: [{ name: 'plan', value: 'gold' }],
-    check: { changes: [{ field: 'name', old: 'Zoë', new: 'Zoe' }] },
-    checked: { rows: 1, samples: [{ deviation: { changes: [{ field: 'email', old: 'z@x.example', new: null }] } }] },
+    groups: [{ count: 1, samples: [{ changes: [{ field: 'email', old: 'z@x.example', new: null }] }] }],
   }
   expect(hideMessages(found)).toEqual({
     id: 'c1',
     name: null,
     messages: [{ id: '1', content: null, name: null, at: 't' }],
     fields: [],
-    check: null,
-    checked: { rows: 1, samples: [] },
+    groups: [{ count: 1, samples: [] }],
   })
+})
+
+test('a review says when it was made, and how old the mirror was then', () => {
+  const frame = { timeZone: 'UTC', now } as ProjectFrame
+  const said = (mirrorAsOf: string | null) => textOf(reviewAge({ at: now, mirrorAsOf }, frame))
+  const live = 'every send looks at the live record first'
+  expect(said(ago(240))).toBe(`as the mirror showed it at 12:00:00, 4 min after it was last read to its end; ${live}`)
+  expect(said(null)).toBe(`as the mirror showed it at 12:00:00, which has never been read to its end; ${live}`)
 })

@@ -14,7 +14,6 @@ test.each([
   ['visitors.page_size', '75', 'The largest page had 75 rows.'],
   ['visitors.order', 'unknown', 'Not known at present: order.'],
   ['writebacks.note_field', 'content', 'The text of a note is in the field content.'],
-  ['write_rate.margin', '2 %', 'This much of the limit stays unused: 2 %.'],
   ['calls.of_tomorrow', 'x', 'of tomorrow: x'],
 ])('%s, %s', (name, value, text) => {
   expect(describeBehaviour(name, value).text).toBe(text)

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { type DeliveryReceipt, webhookRoutes } from '../../src/http/webhooks.ts'
+import { webhookRoutes } from '../../src/http/webhooks.ts'
 import { type Secret, secret } from '../../src/values/secret.ts'
 import { captureLog, startTestServer, tokenOptions } from './test-server.ts'
 
@@ -16,22 +16,19 @@ async function startReceiver(
   over: Parameters<typeof startTestServer>[0] = {},
 ) {
   const captured = captureLog()
-  const stored: { project: string; body: Buffer }[] = []
+  const woken: string[] = []
   const counted: string[] = []
+  const queue = { isAway: false }
   const projects = [
     { name: 'shop', id: '11111111-1111-4111-8111-111111111111', secrets },
     { name: 'quiet', id: '22222222-2222-4222-8222-222222222222', secrets: [] },
   ]
-  const capacity = { left: 1000 }
-  const receive = async (project: string, delivered: Buffer): Promise<DeliveryReceipt> => {
-    if (stored.length >= capacity.left) return 'full'
-    const isKnown = stored.some((delivery) => delivery.body.equals(delivered))
-    if (!isKnown) stored.push({ project, body: delivered })
-    return isKnown ? 'repeated' : 'accepted'
-  }
   const receiver = webhookRoutes({
     findProject: (named) => projects.find(({ name, id }) => name === named || id === named),
-    storeDelivery: receive,
+    wake: async (project) => {
+      if (queue.isAway) throw new Error('cannot use the queue')
+      woken.push(project)
+    },
     onDelivery: (project, outcome) => void counted.push(`${project} ${outcome}`),
     log: captured.log,
   })
@@ -40,7 +37,7 @@ async function startReceiver(
     deliver(address + path, bytes, headers)
   const signed = (bytes: Buffer, headers: Record<string, string> = {}) =>
     post('/webhooks/shop', bytes, { 'x-service-signature': sign(bytes), ...headers })
-  return { post, signed, stored, counted, capacity, lines: captured.lines }
+  return { post, signed, queue, woken, counted, lines: captured.lines }
 }
 
 /** Sends the bytes as they are, and only the given headers. */
@@ -60,17 +57,20 @@ function deliver(url: string, bytes: Buffer | null, headers: Record<string, stri
 
 const accepted = { status: 202, text: '{"accepted":true}' }
 
-describe('a delivery with the right signature is stored', () => {
-  test('unless too many are pending: then the sender gets a 503, and refusals are not logged one by one', async () => {
-    const { signed, stored, counted, capacity, lines } = await startReceiver()
-    capacity.left = 0
-    expect(await signed(Buffer.from('{}'))).toMatchObject({ status: 503, text: expect.stringContaining('too many') })
-    expect([stored, counted]).toEqual([[], ['shop full']])
+describe('a delivery with the right signature wakes a sync', () => {
+  test('unless the queue is away: then the sender gets a 503, and refusals are not logged one by one', async () => {
+    const { signed, queue, counted, lines } = await startReceiver()
+    queue.isAway = true
+    expect(await signed(Buffer.from('{}'))).toMatchObject({
+      status: 503,
+      text: expect.stringContaining('the queue does not answer'),
+    })
+    expect(counted).toEqual(['shop unavailable'])
     expect(lines.join()).not.toContain('webhook.')
   })
 
   test('by the name of the project, or by its id', async () => {
-    const { post, stored, counted } = await startReceiver()
+    const { post, woken, counted } = await startReceiver()
     const headers = { 'x-service-signature': sign(body) }
     expect(await post('/webhooks/shop', body, headers)).toEqual(accepted)
     const other = Buffer.from('{}')
@@ -78,10 +78,7 @@ describe('a delivery with the right signature is stored', () => {
       'x-service-signature': sign(other),
     })
     expect(byId).toEqual(accepted)
-    expect(stored).toEqual([
-      { project: 'shop', body },
-      { project: 'shop', body: other },
-    ])
+    expect(woken).toEqual(['shop', 'shop'])
     expect(counted).toEqual(['shop accepted', 'shop accepted'])
   })
 
@@ -101,9 +98,9 @@ describe('a delivery with the right signature is stored', () => {
     ['truncated JSON', Buffer.from('{"a":')],
     ['nothing', Buffer.alloc(0)],
   ])('over %s, unchanged', async (_, bytes) => {
-    const { signed, stored } = await startReceiver()
+    const { signed, woken } = await startReceiver()
     expect(await signed(bytes, { 'content-type': 'application/json' })).toEqual(accepted)
-    expect(stored).toEqual([{ project: 'shop', body: bytes }])
+    expect(woken).toEqual(['shop'])
   })
 
   test.each([
@@ -117,9 +114,9 @@ describe('a delivery with the right signature is stored', () => {
     '',
     null,
   ])('whatever its content type: %j', async (type) => {
-    const { signed, stored } = await startReceiver()
+    const { signed, woken } = await startReceiver()
     expect(await signed(body, type === null ? {} : { 'content-type': type })).toEqual(accepted)
-    expect(stored).toEqual([{ project: 'shop', body }])
+    expect(woken).toEqual(['shop'])
   })
 
   test('with any of several secrets, while one replaces another', async () => {
@@ -130,17 +127,11 @@ describe('a delivery with the right signature is stored', () => {
     }
   })
 
-  test('once: a repeated one gets the same answer', async () => {
-    const { signed, stored, counted } = await startReceiver()
-    expect([await signed(body), await signed(body)]).toEqual([accepted, accepted])
-    expect([stored.length, counted]).toEqual([1, ['shop accepted', 'shop repeated']])
-  })
-
   test('of 64 KiB at most', async () => {
-    const { signed, stored } = await startReceiver()
+    const { signed, woken } = await startReceiver()
     expect(await signed(Buffer.alloc(65_536, 'x'))).toEqual(accepted)
     expect((await signed(Buffer.alloc(65_537, 'x'))).status).toBe(413)
-    expect(stored).toHaveLength(1)
+    expect(woken).toHaveLength(1)
   })
 
   test('under any host name, with and without a token of the server', async () => {
@@ -177,12 +168,12 @@ describe('any other delivery gets a 401 without the reason', () => {
 
   test.each(Object.keys(rejections))('%s', async (name) => {
     const { path = '/webhooks/shop', headers, secrets } = rejections[name]!
-    const { post, stored } = await startReceiver(secrets)
+    const { post, woken } = await startReceiver(secrets)
     expect(await post(path, body, { 'content-type': 'application/json', ...headers })).toEqual({
       status: 401,
       text: '{"error":"this is not signed with a secret of this project"}',
     })
-    expect(stored).toEqual([])
+    expect(woken).toEqual([])
   })
 
   test('and the log names the project, without the body, the signature or the secret', async () => {
@@ -194,16 +185,4 @@ describe('any other delivery gets a 401 without the reason', () => {
     expect(lines.join()).not.toMatch(new RegExp(`5f1c1d52|${sign(body, 'another')}|whsec|nobody`))
     expect(counted).toEqual(['shop rejected', 'null rejected'])
   })
-})
-
-test('a warehouse error leaves the retry to the sender', async () => {
-  const { log } = captureLog()
-  const project = () => ({ name: 'shop', secrets: [secret(key)] })
-  const receive = () => Promise.reject(new Error('the disk is full'))
-  const { address } = await startTestServer({
-    plugins: [webhookRoutes({ findProject: project, storeDelivery: receive, onDelivery: () => {}, log })],
-    log,
-  })
-  const answer = await deliver(`${address}/webhooks/shop`, body, { 'x-service-signature': sign(body) })
-  expect(answer).toEqual({ status: 500, text: '{"error":"internal error; see the log"}' })
 })

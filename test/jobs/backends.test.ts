@@ -1,4 +1,4 @@
-/** What jobs rely on, whatever the queue is kept in: one specification for Redis, Postgres and the process itself. */
+/** What jobs rely on, whatever the queue is kept in: one specification for Redis and the process itself. */
 import { randomUUID } from 'node:crypto'
 import { DateTime } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -135,6 +135,32 @@ for (const { kind, make } of queueFixtures) {
       expect(await ran(2)).toEqual(['first', 'third'])
       await add('last')
       expect((await ran(3)).at(-1)).toBe('last')
+    })
+
+    test('a delayed job waits for others with its id, and so does what is added while it runs', async () => {
+      const { add, start } = fresh()
+      const delayMs = 150
+      const addDelayed = (name: string) =>
+        add(name, { delay: delayMs, deduplication: { id: 'shop', keepLastIfActive: true } })
+      const addedAt: number[] = []
+      const begunAt: number[] = []
+      const { work, ran, names } = recordJobs(async (name) => {
+        begunAt.push(Date.now())
+        if (name === 'first') {
+          addedAt.push(Date.now())
+          await addDelayed('while it runs')
+        }
+        return done
+      })
+      start(work)
+      addedAt.push(Date.now())
+      await addDelayed('first')
+      await addDelayed('while it is delayed')
+      expect(await ran(2)).toEqual(['first', 'while it runs'])
+      // The clock of a timer may be a millisecond ahead.
+      for (const [n, at] of begunAt.entries()) expect(at - addedAt[n]!).toBeGreaterThanOrEqual(delayMs - 2)
+      await addDelayed('last')
+      expect(await ran(3)).toEqual([...names.slice(0, 2), 'last'])
     })
 
     test('an id is taken while its job is retried, and free once that has failed', async () => {

@@ -1,11 +1,9 @@
-/** Errors and warnings about the queue's store, and how few of them are logged. */
+/** Errors and warnings about the queue's Redis, and how few of them are logged. */
 import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { Redis } from 'ioredis'
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
-import { openPostgres } from '../../jobs/backends/bullmq/postgres.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
 import { createLog } from '../../src/log.ts'
 import { UserError } from '../../src/values/user-error.ts'
@@ -43,10 +41,10 @@ describe('a server', () => {
     return changed.href
   }
 
-  test.each(['redis', 'postgres'])('that is down is waited for, then named without its password: %s', async (kind) => {
+  test('that is down is waited for, then named without its password', async () => {
     const port = await freePort()
-    const error = await refusal(`${kind}://user:a%20secret@127.0.0.1:${port}/0`, 300)
-    expect(error).toMatchObject({ exitCode: 1, what: `cannot use the queue ${kind}://127.0.0.1:${port}/0` })
+    const error = await refusal(`redis://user:a%20secret@127.0.0.1:${port}/0`, 300)
+    expect(error).toMatchObject({ exitCode: 1, what: `cannot use the queue redis://127.0.0.1:${port}/0` })
   })
 
   test('that starts late is not too late', async () => {
@@ -72,10 +70,6 @@ describe('a server', () => {
     admin.disconnect()
     const wrong = at(redis.url, (url) => Object.assign(url, { username: 'user', password: 'a secret' }))
     expect(await refusal(wrong, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/WRONGPASS/) })
-    const wrongPassword = at(inject('postgresUrl'), (url) => Object.assign(url, { password: 'a secret' }))
-    expect(await refusal(wrongPassword, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/password/) })
-    const nowhere = at(inject('postgresUrl'), (url) => Object.assign(url, { pathname: '/nowhere' }))
-    expect(await refusal(nowhere, 20_000)).toMatchObject({ next: expect.stringMatching(/create the database/) })
   })
 
   /** What each does to the server; its configuration is restored by `heal`. */
@@ -163,34 +157,6 @@ describe('a server', () => {
     await backend.close()
   })
 
-  test('Postgres lets one process after the other set schedules', async () => {
-    const url = at(inject('postgresUrl'), (target) => target.searchParams.set('schema', 'jobs_alone'))
-    const options = { prefix: '', connectTimeoutMs: 0, requestTimeoutMs: 20_000 }
-    const [first, second] = [await openPostgres(url, options), await openPostgres(url, options)]
-    const [entered, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const order: string[] = []
-    const firstRun = first.runExclusively(async () => {
-      entered.resolve()
-      await release.promise
-      order.push('first')
-    })
-    await entered.promise
-    const secondRun = second.runExclusively(async () => void order.push('second'))
-    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
-    await admin.connect()
-    const waiting = "select from pg_locks where locktype = 'advisory' and not granted"
-    await vi.waitUntil(async () => order.length > 0 || (await admin.query(waiting)).rowCount === 1, {
-      interval: 5,
-      timeout: 120_000,
-    })
-    release.resolve()
-    await Promise.all([firstRun, secondRun])
-    expect(order).toEqual(['first', 'second'])
-    await Promise.all([first.close(), second.close()])
-    await admin.query('drop schema jobs_alone cascade')
-    await admin.end()
-  })
-
   test('Redis that may evict jobs is used, with a warning', async () => {
     const admin = new Redis(redis.url)
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
@@ -216,7 +182,7 @@ describe('a server', () => {
     expect(added).toMatchObject(Array(3).fill({ status: 'rejected', reason: named }))
     await vi.waitUntil(() => events.length > 0, { interval: 10, timeout: 120_000 })
     await backend.close()
-    expect(events).toEqual([expect.objectContaining({ event: 'queue.disconnected', backend: 'redis' })])
+    expect(events).toEqual([expect.objectContaining({ event: 'queue.disconnected', server: stopped.url })])
   })
 })
 

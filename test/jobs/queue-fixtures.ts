@@ -1,15 +1,13 @@
-/** The stores of the queue as fixtures: opened several times, crashed, and recovered. */
+/** The queues as fixtures; that in Redis is opened several times, crashed, and recovered. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import pg from 'pg'
-import { inject } from 'vitest'
+import { Redis } from 'ioredis'
 import type { Backend } from '../../jobs/backends/backend.ts'
 import type { createBullBackend } from '../../jobs/backends/bullmq/bullmq.ts'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
 import type { BackendKind } from '../../src/config/queue-backends.ts'
 import { createLog } from '../../src/log.ts'
-import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
 
 export type QueueFixture = {
@@ -32,20 +30,10 @@ type Crash = (meanwhile: () => Promise<void>) => Promise<void>
 
 export const silentLog = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-/** `makeCrashable`: a server that crashes and recovers. */
-export const bullFixtures: readonly {
-  readonly kind: BackendKind
-  readonly make: () => Promise<BullFixture>
-  readonly makeCrashable: () => Promise<BullFixture & { readonly crash: Crash }>
-}[] = [
-  { kind: 'redis', make: createRedisFixture, makeCrashable: createCrashableRedis },
-  { kind: 'postgres', make: createPostgresFixture, makeCrashable: createCrashablePostgres },
-]
-
 const inProcess: QueueFixture = { open: () => openBackend('embedded', { log: silentLog }), drop: async () => {} }
 
 export const queueFixtures: readonly { readonly kind: BackendKind; readonly make: () => Promise<QueueFixture> }[] = [
-  ...bullFixtures,
+  { kind: 'redis', make: createRedisFixture },
   { kind: 'embedded', make: async () => inProcess },
 ]
 
@@ -68,7 +56,7 @@ async function startProgram(file: string, args: readonly string[]): Promise<Chil
 
 let redis: Promise<PrivateRedis> | undefined
 
-async function createRedisFixture(): Promise<BullFixture> {
+export async function createRedisFixture(): Promise<BullFixture> {
   return createFixture(await startTestRedis(), `test-${randomUUID()}`, async () => {})
 }
 
@@ -78,7 +66,21 @@ export async function startTestRedis(): Promise<string> {
   return (await redis).url
 }
 
-async function createCrashableRedis() {
+/** Each test has its own database of the Redis. There are sixteen, of which single tests use the last three. */
+let redisDatabase = 0
+
+/** Returns the address of a database that no other test of this process uses now. */
+export async function emptyRedisDatabase(): Promise<string> {
+  redisDatabase = (redisDatabase % 12) + 1
+  const url = `${await startTestRedis()}/${redisDatabase}`
+  const client = new Redis(url)
+  await client.flushdb()
+  client.disconnect()
+  return url
+}
+
+/** A server that crashes and recovers. */
+export async function createCrashableRedis() {
   const server = await startPrivateRedis({ durable: true })
   const crash: Crash = async (meanwhile) => {
     const crashed = server.crash()
@@ -86,28 +88,4 @@ async function createCrashableRedis() {
     await crashed
   }
   return { ...createFixture(server.url, 'crashable', server.stop), crash }
-}
-
-async function createPostgresFixture(): Promise<BullFixture> {
-  const { url, drop } = createJobSchema()
-  return createFixture(url, 'unused', drop)
-}
-
-/** A schema for the jobs of one test; using it creates it. */
-export function createJobSchema() {
-  const url = new URL(inject('postgresUrl'))
-  const schema = `jobs_${randomUUID().replaceAll('-', '')}`
-  url.searchParams.set('schema', schema)
-  return { url: url.href, drop: () => administer(inject('postgresUrl'), `drop schema if exists ${schema} cascade`) }
-}
-
-async function createCrashablePostgres() {
-  const server = await startPrivatePostgres()
-  return { ...createFixture(server.url, 'crashable', server.stop), crash: server.crash }
-}
-
-async function administer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query(statement).finally(() => client.end())
 }

@@ -1,6 +1,7 @@
 /** The worker's scheduling decisions, without a queue. */
 import { describe, expect, test } from 'vitest'
 import { afterFailedFiring } from '../../jobs/job-types.ts'
+import { syncJobsToRetry } from '../../jobs/maintenance.ts'
 import { jobId, parseJob } from '../../jobs/queues.ts'
 import {
   type CompletionTimes,
@@ -13,6 +14,7 @@ import {
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import { type Config, defaultProject, type ProjectConfig, settingsNeedingRestart } from '../../src/config/config.ts'
 import { defaultSchedules } from '../../src/config/default-schedules.ts'
+import type { FailingJob } from '../../src/maintenance/maintenance.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 
@@ -46,8 +48,8 @@ describe('a schedule firing starts', () => {
     expect(streams('availability')).toEqual(['sync: availability, incremental'])
   })
 
-  test('audit: the streams whose rows are drawn, in the backfill queue', () => {
-    expect(streams('audit')).toEqual(['backfill: conversations, audit', 'backfill: visitors, audit'])
+  test('audit: the streams whose rows are drawn, in a queue of their own', () => {
+    expect(streams('audit')).toEqual(['audits: conversations, audit', 'audits: visitors, audit'])
   })
 
   test('only streams that the project mirrors', () => {
@@ -55,6 +57,16 @@ describe('a schedule firing starts', () => {
     expect(streams('incremental', few)).toEqual(['sync: visitors, incremental'])
     expect(streams('analytics', few)).toEqual([])
   })
+})
+
+test('sync jobs that the warehouse failed run again, an audit in its own queue', () => {
+  const failing = (mode: string, isWarehouseError = true): FailingJob => ({
+    identity: { job: 'sync', project: shop, key: `visitors/${mode}`, stream: 'visitors', mode },
+    failure: { job: 'sync', projectId: shop.projectId, key: '', since: 0, lastAt: 0, failures: 1, reason: '' },
+    isWarehouseError,
+  })
+  const planned = syncJobsToRetry([failing('reconcile'), failing('audit'), failing('incremental', false)])
+  expect(planned.map(({ queue, job }) => `${queue}: ${job.mode}`)).toEqual(['sync: reconcile', 'audits: audit'])
 })
 
 describe('schedules', () => {
@@ -200,11 +212,11 @@ describe('a job', () => {
 
   test('carries names and nothing else', () => {
     expect(parseJob('sync', job)).toEqual(job)
-    expect(parseJob('schedules', { round: 'analytics', project: 'shop' })).toEqual({
-      round: 'analytics',
+    expect(parseJob('schedules', { schedule: 'analytics', project: 'shop' })).toEqual({
+      schedule: 'analytics',
       project: 'shop',
     })
-    expect(parseJob('schedules', { round: 'housekeeping' })).toEqual({ round: 'housekeeping' })
+    expect(parseJob('schedules', { schedule: 'housekeeping' })).toEqual({ schedule: 'housekeeping' })
   })
 
   test.for([
@@ -232,7 +244,7 @@ describe('a job', () => {
   test('of a nightly schedule is retried for an hour; a frequent one fires again by itself', () => {
     const minute = 60_000
     const resultAfter = (schedule: 'incremental' | 'availability' | 'reconcile' | 'analytics', ms: number) =>
-      afterFailedFiring({ round: schedule, project: 'shop' }, 'unavailable', ms).do
+      afterFailedFiring({ schedule, project: 'shop' }, 'unavailable', ms).do
     expect([resultAfter('incremental', minute), resultAfter('availability', minute)]).toEqual(['give up', 'give up'])
     expect([resultAfter('reconcile', minute), resultAfter('analytics', minute)]).toEqual(['delay', 'delay'])
     expect(resultAfter('reconcile', 61 * minute)).toBe('give up')

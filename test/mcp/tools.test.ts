@@ -12,7 +12,7 @@ import type { McpClient } from './mcp-client.ts'
 import { type McpFixture, openMcpFixture } from './mcp-fixture.ts'
 import { askQuestions } from './support-questions.ts'
 
-/** The sandbox sends undocumented fields of these; `facts_state` has a column of an older version. */
+/** The sandbox sends undocumented fields of these; of `facts_state`, a column's note has the word. */
 const views = ['dim_visitor', 'fct_call']
 const discoveringObjects = {
   postgres: views,
@@ -145,6 +145,7 @@ for (const db of databases) {
       expect(data).toMatchObject({
         outcome: 'drafted',
         queued: 3,
+        mirrorAsOf: expect.stringMatching(/Z$/),
         mistakes: [],
         rows: [{ row: 1 }, { row: 2 }, { row: 3 }],
       })
@@ -220,7 +221,7 @@ for (const db of databases) {
         { operation: 'handled', conversation_id: first, handled: true, ref: 'before' },
         { operation: 'handled', conversation_id: fourth, handled: true, ref: 'own' },
       ])
-      expect(data).toMatchObject({ outcome: 'proposed before', batch: null, queued: 0, known: 2 })
+      expect(data).toMatchObject({ outcome: 'proposed before', batch: null, queued: 0, alreadyQueued: 2 })
     })
 
     test('who may not read messages gets no words, names or addresses, and no query', async () => {

@@ -97,8 +97,8 @@ for (const database of databases) {
       await warehouse.query(`update writebacks set ${failed} where id in ('${ids[5]}', '${ids[6]}')`)
       await warehouse.query(`update writebacks set payload = '{"handled":false}' where id = '${ids[6]}'`)
       await admin.decide('retried', { batch: 'flags' }, { by: 'carl', approveOwn: false })
-      const found = await warehouse.query('select id, status, step, approved_by from writebacks order by seq')
-      const draft = { status: 'draft', step: 'changed after its approval', approved_by: null }
+      const found = await warehouse.query('select id, status, reason, approved_by from writebacks order by seq')
+      const draft = { status: 'draft', reason: 'changed after its approval', approved_by: null }
       const queued = { status: 'queued', approved_by: 'bea' }
       const expected = [draft, draft, draft, draft, queued, queued, { status: 'failed', approved_by: null }, queued]
       expect(found).toMatchObject(expected.map((row, index) => ({ id: ids[index], ...row })))
@@ -174,7 +174,7 @@ for (const database of databases) {
       await admin.decide('retried', { ids: [id!] }, { by: 'carl' })
       expect(await markSending(outbox, await claimFirst(outbox))).toBe(true)
       await admin.revokeSending('DESKMIRROR_READ_ONLY')
-      await warehouse.query(`update writebacks set status = 'queued', step = 'by hand'`)
+      await warehouse.query(`update writebacks set status = 'queued', reason = 'by hand'`)
       const people = (await admin.listEvents(id!)).map(({ to, person }) => [to, person])
       expect(people).toEqual([
         ['draft', null],
@@ -263,7 +263,7 @@ for (const database of databases) {
       expect(await outbox.settleSent(one, { event: 'not_sent', why: '429' })).toBe('draft')
       expect(await outbox.settleSent(other, { event: 'accepted', why: '200' })).toBe('succeeded')
       expect(await admin.list({ ids: [one.id] }, 1)).toMatchObject([
-        { step: '429; stopped by bea', stoppedBy: 'bea', attempts: 0 },
+        { reason: '429; stopped by bea', stoppedBy: 'bea', attempts: 0 },
       ])
       await admin.decideBatch('resumed', 'flags', 'bea')
       expect(await admin.findBatch('flags')).toMatchObject({ counts: { queued: 1, succeeded: 1 } })

@@ -258,7 +258,7 @@ async function readHistory({ warehouse }: OutboxFixture, target: string): Promis
   const own = `'${target}' in (conversation_id, visitor_id)`
   return [
     ...(await warehouse.query(
-      `select id, seq, batch_id, operation, payload, status, seen, evidence, error, sent_at, finished_at, decided_by
+      `select id, seq, batch_id, operation, payload, status, target_snapshot, evidence, error, sent_at, finished_at, decided_by
       from writebacks where ${own} order by seq`,
     )),
     ...(await warehouse.query(

@@ -50,7 +50,7 @@ export async function cutEverywhere(kind: OperationName, every: number): Promise
   )
   for (const entry of await fixture.all()) {
     const times = arrived.get(entry.conversationId ?? entry.visitorId!)?.length ?? 0
-    const what = `${kind} ${JSON.stringify(entry.payload)}, ${entry.status}: ${entry.step}`
+    const what = `${kind} ${JSON.stringify(entry.payload)}, ${entry.status}: ${entry.reason}`
     if (kind === 'note') expect(['succeeded', 'uncertain'], what).toContain(entry.status)
     else expect(entry.status, what).toBe('succeeded')
     if (entry.status === 'succeeded') expect(times, what).toBeGreaterThan(0)

@@ -85,7 +85,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const claimed = await outbox.claim(first!.id, Date.now())
       // The state while covered rows are not updated yet.
       await warehouse.query(`insert into writeback_cancellations
-        (project_id, id, nameless, up_to, done_to, cancelled_at, cancelled_by)
+        (project_id, id, includes_rows_without_project, up_to, done_to, cancelled_at, cancelled_by)
         values ('${project}', 'x', 0, 3, 0, '2026-01-01T00:00:00Z', 'ann')`)
       expect(await outbox.markSending(claimed!, {}, Date.now(), Date.now())).toBe(false)
       await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
@@ -129,7 +129,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const { warehouse, admin } = await createManyRows(database, 3)
       await decideRows(admin, 'cancelled', {}, { by: 'ann' })
       for (const n of [1, 2])
-        await insertFlag(warehouse, { project_id: '', conversation_id: conversation(n), ref: `nameless ${n}` })
+        await insertFlag(warehouse, { project_id: '', conversation_id: conversation(n), ref: `without ${n}` })
       expect(await decideRows(admin, 'cancelled', { orWithoutProject: true }, { by: 'ann' })).toMatchObject({
         moved: 2,
         stayed: [{ status: 'cancelled', count: 3 }],

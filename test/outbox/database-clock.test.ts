@@ -3,7 +3,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decideBatch, revertBatchOf } from '../../src/app/batches.ts'
 import { decideWritebacks } from '../../src/app/outbox.ts'
-import { createChecks } from '../../src/console/checks.ts'
 import { readBatchData } from '../../src/console/pages/batch.ts'
 import { readWritebackData } from '../../src/console/pages/writeback.ts'
 import { unconfiguredProject } from '../../src/console/project.ts'
@@ -39,7 +38,7 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
     await admin.decideBatch('resumed', 'flags', 'bea')
     expect(await admin.findBatchRest('flags')).not.toBeNull()
     const reviews = createReviews(async () => ({ outbox: admin, at: Date.now() }), Date.now)
-    const reads = { reviews, checks: createChecks() }
+    const reads = { reviews }
     const { signal } = new AbortController()
     const request = { reads, warehouse, outbox: admin, project: shown, signal, query: () => null }
     const { undoUntil } = (await readBatchData({ ...request, id: 'flags' })) ?? {}

@@ -105,7 +105,7 @@ test('a conflict of what was sent before says that it may have been done then', 
   o.sandbox.mutate.renameVisitor(visitor, 'Augusta', null)
   o.sandbox.mutate.visitorWrites(c, 'Wait!')
   await pushed
-  const mayHaveBeenDone = { status: 'conflict', step: expect.stringContaining('may have been done then') }
+  const mayHaveBeenDone = { status: 'conflict', reason: expect.stringContaining('may have been done then') }
   expect(await o.all()).toMatchObject([mayHaveBeenDone, mayHaveBeenDone, mayHaveBeenDone])
 })
 
@@ -116,8 +116,8 @@ test.each(['sendMessage', 'addNote'] as const)('%s: a 200 whose data is null pro
   await o.push()
   expect(await o.all()).toMatchObject([
     operation === 'addNote'
-      ? { status: 'uncertain', step: expect.stringContaining('200 with data that is no object') }
-      : { status: 'succeeded', step: expect.stringContaining('proved nothing (200)') },
+      ? { status: 'uncertain', reason: expect.stringContaining('200 with data that is no object') }
+      : { status: 'succeeded', reason: expect.stringContaining('proved nothing (200)') },
   ])
 })
 
@@ -129,7 +129,7 @@ test('an uncertain write-back blocks its lane and no other', async () => {
     { operation: 'visitor', visitor_id: o.visitor(1), name: 'Behind' },
     { operation: 'visitor', visitor_id: o.visitor(2), name: 'Beside' },
   )
-  expect(await o.push()).toMatchObject({ heldLanes: 1 })
+  expect(await o.push()).toMatchObject({ blockedLanes: 1 })
   expect(await o.statuses()).toEqual(['uncertain', 'queued', 'succeeded'])
   await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).decide('arrived', { ids: [first!] }, { by: 'a test' })
   await o.push()

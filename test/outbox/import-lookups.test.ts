@@ -96,7 +96,7 @@ test('a reply whose cancellation is in force repeats nothing, even before its ro
   const { listReplies } = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   expect(await listReplies([o.conversation(0)], since)).toHaveLength(1)
   await o.warehouse.query(`insert into writeback_cancellations
-    (project_id, id, batch_id, nameless, up_to, done_to, cancelled_at, cancelled_by)
+    (project_id, id, batch_id, includes_rows_without_project, up_to, done_to, cancelled_at, cancelled_by)
     values ('${o.sandbox.projectId}', 'x', null, 0, 1000000, 0, '2026-06-01T00:00:00Z', 'ann')`)
   expect(await listReplies([o.conversation(0)], since)).toEqual([])
 })

@@ -99,7 +99,7 @@ for (const senderType of ['human', 'api']) {
     const service = await startIndependentDouble({ replySenderType: senderType })
     const o = await createOutboxFor(service)
     await o.queue(replyLine('Solved.'), handledLine)
-    await o.warehouse.query(`update writebacks set created_at = '2026-01-01T00:00:00Z', seen = null`)
+    await o.warehouse.query(`update writebacks set created_at = '2026-01-01T00:00:00Z', target_snapshot = null`)
     service.say({ senderType: 'agent', content: 'Before.', name: 'Bo' })
     await o.warehouse.query(`update writebacks set expect = '2' where operation = 'handled'`)
     await o.push()
@@ -111,7 +111,7 @@ test('a conversation without a message when it was seen is not handled once a vi
   const service = await startIndependentDouble()
   const o = await createOutboxFor(service)
   await o.queue(handledLine)
-  await o.warehouse.query(`update writebacks set seen = '{"last_message_at":null}'`)
+  await o.warehouse.query(`update writebacks set target_snapshot = '{"last_message_at":null}'`)
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
   expect(service.done()).toEqual([])
@@ -362,7 +362,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
     await o.queue(name('One'), name('Two'))
     // The database's clock may be ahead of this machine's.
-    await o.warehouse.query(`update writebacks set created_at = '2099-01-01T00:00:00Z', seen = '{"name":"Vi"}'`)
+    await o.warehouse.query(
+      `update writebacks set created_at = '2099-01-01T00:00:00Z', target_snapshot = '{"name":"Vi"}'`,
+    )
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
   })

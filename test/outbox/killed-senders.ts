@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { createJobSchema } from '../jobs/queue-fixtures.ts'
+import { emptyRedisDatabase } from '../jobs/queue-fixtures.ts'
 import { startWorkerProcess, type WorkerProcess } from '../worker/worker-process.ts'
 import type { OutboxFixture } from './outbox-fixture.ts'
 import type { PushProcessTask } from './push-process.ts'
@@ -42,11 +42,12 @@ export async function pushWithKills(
   { processes, workers = 0, kills, killIntervalMs }: Kills,
   randomInt: RandomInt,
 ): Promise<void> {
-  const startWorker = workers === 0 ? null : await prepareWorkers(fixture)
+  // Several workers share a queue, and with it the budget of every process.
+  const queueUrl = workers > 1 ? await emptyRedisDatabase() : 'embedded'
   const children = new Map<ChildProcess, Sender>()
   const start = (kind: Sender['kind']) => {
-    const worker = kind === 'worker' ? startWorker?.() : undefined
-    const child = worker?.child ?? startPush(fixture)
+    const worker = kind === 'worker' ? startWorker(fixture, queueUrl) : undefined
+    const child = worker?.child ?? startPush(fixture, queueUrl)
     children.set(child, { kind, isReady: () => worker === undefined || worker.log.some(isOpened) })
     onTestFinished(() => void child.kill('SIGKILL'))
   }
@@ -91,26 +92,20 @@ async function endAll(fixture: OutboxFixture, children: ReadonlyMap<ChildProcess
 
 const verifyAfterMs = 400
 
-function startPush({ instance, sandbox: { baseUrl, projectId, key } }: OutboxFixture): ChildProcess {
-  const task: PushProcessTask = { databaseUrl: instance.url ?? '', baseUrl, projectId, key, verifyAfterMs }
+function startPush({ instance, sandbox }: OutboxFixture, queueUrl: string): ChildProcess {
+  const { baseUrl, projectId, key } = sandbox
+  const databaseUrl = instance.url ?? ''
+  const task: PushProcessTask = { databaseUrl, queueUrl, baseUrl, projectId, key, verifyAfterMs }
   const script = new URL('push-process.ts', import.meta.url).pathname
   return spawn(process.execPath, [script, JSON.stringify(task)], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** On SQLite the jobs are in the one worker's process; on Postgres they are in a schema of their own. */
-async function prepareWorkers({ instance, sandbox }: OutboxFixture): Promise<() => WorkerProcess> {
+function startWorker({ instance, sandbox }: OutboxFixture, queueUrl: string): WorkerProcess {
   const databaseUrl = instance.url ?? ''
-  const queueUrl = instance.kind === 'sqlite' ? 'embedded' : await createJobs()
   const off = ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((name) => [
     `DESKMIRROR_SCHEDULE_${name}`,
     'off',
   ])
   const variables = { DESKMIRROR_VERIFY_AFTER: `${verifyAfterMs}ms`, ...Object.fromEntries(off) }
-  return () => startWorkerProcess({ databaseUrl, queueUrl }, sandbox, variables)
-}
-
-async function createJobs(): Promise<string> {
-  const { url, drop } = createJobSchema()
-  onTestFinished(drop)
-  return url
+  return startWorkerProcess({ databaseUrl, queueUrl }, sandbox, variables)
 }

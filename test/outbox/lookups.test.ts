@@ -69,7 +69,8 @@ test('no trigger scans a table (postgres)', async () => {
 const mirrored = (warehouse: Warehouse, own: string, name: string) =>
   warehouse.query(`insert into visitors (project_id, id, raw, synced_at, asked_at, name)
     values ('${own}', '${target}', '{}', '2026-01-01T00:00:00Z', 1, '${name}')`)
-const seen = async (warehouse: Warehouse) => (await warehouse.query('select seen from writebacks'))[0]!.seen
+const snapshotOf = async (warehouse: Warehouse) =>
+  (await warehouse.query('select target_snapshot from writebacks'))[0]!.target_snapshot
 const note = (warehouse: Warehouse, own: string) =>
   warehouse.query(`insert into writebacks (project_id, operation, visitor_id, payload)
     values ('${own}', 'note', '${target}', '{"content": "x"}')`)
@@ -80,7 +81,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const warehouse = await (await createDatabase(database)).open()
       await mirrored(warehouse, project, 'Ada')
       await note(warehouse, own)
-      expect(await seen(warehouse)).toMatch(/"Ada"/)
+      expect(await snapshotOf(warehouse)).toMatch(/"Ada"/)
     }
   })
 
@@ -90,17 +91,17 @@ for (const database of ['sqlite', 'postgres'] as const) {
       values ('11111111-1111-4111-8111-111111111111', 'v', '{}', '2026-01-01T00:00:00Z', 1)`)
     await mirrored(warehouse, project, 'Ada')
     await note(warehouse, '')
-    expect(await seen(warehouse)).toBeNull()
+    expect(await snapshotOf(warehouse)).toBeNull()
     await warehouse.query(`update writebacks set project_id = '${project}'`)
-    expect(await seen(warehouse)).toMatch(/"Ada"/)
+    expect(await snapshotOf(warehouse)).toMatch(/"Ada"/)
   })
 }
 
 test('columns that only deskmirror may set are ignored on insert (sqlite)', async () => {
   const warehouse = await (await createDatabase('sqlite')).open()
-  await warehouse.query(`insert into writebacks (operation, visitor_id, payload, attempts, epoch, owner, message_id, evidence)
+  await warehouse.query(`insert into writebacks (operation, visitor_id, payload, attempts, fencing_token, owner, message_id, evidence)
     values ('note', '${target}', '{"content": "x"}', 7, 9223372036854775807, 'me', '4711', '{}')`)
-  expect(await warehouse.query('select attempts, epoch, owner, message_id, evidence from writebacks')).toEqual([
-    { attempts: 0, epoch: 0, owner: null, message_id: null, evidence: null },
+  expect(await warehouse.query('select attempts, fencing_token, owner, message_id, evidence from writebacks')).toEqual([
+    { attempts: 0, fencing_token: 0, owner: null, message_id: null, evidence: null },
   ])
 })

@@ -107,7 +107,7 @@ test('normal bodies of a success are not taken for failures', async () => {
   ]
   await o.queue(...fine.map((text) => replyLine(text || ' .')))
   await o.push()
-  expect((await o.all()).map(({ step }) => step).slice(0, 3)).toEqual(
+  expect((await o.all()).map(({ reason }) => reason).slice(0, 3)).toEqual(
     fine.slice(0, 3).map(() => 'the service answered 200'),
   )
 })
@@ -122,7 +122,7 @@ test('a 202 succeeds only when found; otherwise it is uncertain, as it may still
   expect(await o.all()).toMatchObject([
     {
       status: 'succeeded',
-      step: expect.stringMatching(/^the response proved nothing \(202\), but it is in the conversation/),
+      reason: expect.stringMatching(/^the response proved nothing \(202\), but it is in the conversation/),
     },
     { status: 'uncertain', error: expect.stringMatching(/202/), attempts: 1 },
   ])

@@ -186,8 +186,8 @@ test('a BI tool with only the insert privilege can queue write-backs in Postgres
   )
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
-  const [row] = await o.warehouse.query('select seq, seen from writebacks')
-  expect(row).toMatchObject({ seq: 1, seen: expect.stringMatching(/last_message_at/) })
+  const [row] = await o.warehouse.query('select seq, target_snapshot from writebacks')
+  expect(row).toMatchObject({ seq: 1, target_snapshot: expect.stringMatching(/last_message_at/) })
 })
 
 for (const database of ['sqlite', 'postgres'] as const) {

@@ -59,7 +59,7 @@ async function sendUntil(n: number | null, o: OutboxFixture, path: string): Prom
   const warehouse = await openWarehouse(`sqlite:${path}`)
   const project = projectConfigOf(o.sandbox, { verifyAfterMs: 50 })
   const budget = createRequestBudget(
-    createMemoryStore({ rate: unlimited, writeRate: unlimited, reserve: 0, rateMargin: null }),
+    createMemoryStore({ rate: unlimited, writeRate: unlimited, reserve: 0, rateMargin: 0.02 }),
   )
   const log = pino({ level: 'silent' })
   const service = connectService(project, budget, { signal: new AbortController().signal, log })

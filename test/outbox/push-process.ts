@@ -6,6 +6,7 @@ import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 
 export type PushProcessTask = Pick<Sandbox, 'baseUrl' | 'projectId' | 'key'> & {
   readonly databaseUrl: string
+  readonly queueUrl: string
   readonly verifyAfterMs: number
 }
 
@@ -14,7 +15,8 @@ const service = { ...task, widgetUrl: task.baseUrl }
 const project = projectConfigOf(service, { verifyAfterMs: task.verifyAfterMs, streams: [] })
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
-const report = await pushProject(configOf(task.databaseUrl, project), project, {
+const config = { ...configOf(task.databaseUrl, project), queueUrl: task.queueUrl }
+const report = await pushProject(config, project, {
   signal: stop.signal,
   onProgress: () => {},
   onBudget: () => {},

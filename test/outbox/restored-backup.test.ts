@@ -218,17 +218,6 @@ test('the file beside the warehouse has its owner, also after root has sent', as
 })
 
 for (const kind of ['sqlite', 'postgres'] as const)
-  test(`a backup of a version that did not count sends is noticed by what is outside of it (${kind})`, async () => {
-    const { push, queueUrl, warehouse, config, project, sandbox } = await restoreAfterSending(kind)
-    await warehouse.query("update sync_sends set token = 'another' where project_id = ''")
-    await warehouse.query("update sync_schema set applied_at = '2090-01-01T00:00:00Z' where name = '0025_retention'")
-    await expect(push({ queueUrl })).rejects.toThrow(/it is of an earlier version/)
-    expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({ drafts: 4 })
-    expect(await push({ queueUrl })).toMatchObject({ outcome: 'done' })
-    expect(performedWrites(sandbox)).toHaveLength(4)
-  })
-
-for (const kind of ['sqlite', 'postgres'] as const)
   test(`two replies that are there already hold what is behind them, where nothing else knows of them (${kind})`, async () => {
     const { queue, push, conversation, visitor, sandbox, project, instance } = await createOutboxFixture({
       database: kind,

@@ -1,19 +1,13 @@
 /** A batch of every kind of row on a sandbox, its review, and what each row did when it was sent. */
 
 import { Readable } from 'node:stream'
-import { pino } from 'pino'
 import { expect } from 'vitest'
-import { writebackDeps } from '../../src/app/push.ts'
-import { withRequestBudgets } from '../../src/app/request-budgets.ts'
-import { withService } from '../../src/app/service.ts'
 import { fileSource, withImportFile } from '../../src/imports/open-file.ts'
 import type { WritebackReview } from '../../src/outbox/core/review.ts'
-import type { CheckedOutcomes, CheckedReview, ReviewSummary } from '../../src/outbox/core/review-summary.ts'
+import type { ReviewSummary } from '../../src/outbox/core/review-summary.ts'
 import type { WritebackStatus } from '../../src/outbox/core/state.ts'
-import { checkSource } from '../../src/outbox/review/check-rows.ts'
-import { batchSource, compareWithChecks, reviewSource } from '../../src/outbox/review/review-rows.ts'
+import { batchSource, reviewSource } from '../../src/outbox/review/review-rows.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { type OutboxFixture, type RequestLine, singleItem, toRequest } from './outbox-fixture.ts'
 
@@ -68,14 +62,14 @@ export async function queueBatch({ warehouse, sandbox }: OutboxFixture, rows: re
   await createOutbox(warehouse.projectDb(sandbox.projectId)).enqueue(singleItem(rows.map(toRequest)), options)
 }
 
-export type ReviewedRows = { readonly summary: ReviewSummary; readonly reviews: readonly CheckedReview[] }
+export type ReviewedRows = { readonly summary: ReviewSummary; readonly reviews: readonly WritebackReview[] }
 
 function partsOf({ warehouse, sandbox }: OutboxFixture) {
   return { reader: createOutbox(warehouse.projectDb(sandbox.projectId)), now: Date.now() }
 }
 
 export async function reviewLines(fixture: OutboxFixture, rows: readonly RequestLine[]): Promise<ReviewedRows> {
-  const reviews: CheckedReview[] = []
+  const reviews: WritebackReview[] = []
   const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
   const summary = await withImportFile({ source, name: null, parse: {} }, (file) =>
     reviewSource(fileSource(file, null), partsOf(fixture), async (some) => {
@@ -87,37 +81,11 @@ export async function reviewLines(fixture: OutboxFixture, rows: readonly Request
 
 export async function reviewQueued(fixture: OutboxFixture): Promise<ReviewedRows> {
   const parts = partsOf(fixture)
-  const reviews: CheckedReview[] = []
+  const reviews: WritebackReview[] = []
   const summary = await reviewSource(batchSource(parts.reader, batch), parts, async (some) => {
     reviews.push(...some)
   })
   return { summary, reviews }
-}
-
-/** What the checked rows did, beside what the check had shown. */
-export function compareQueued({ warehouse, sandbox }: OutboxFixture): Promise<CheckedOutcomes> {
-  const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
-  return compareWithChecks(admin, batch)
-}
-
-/** Asks the service about all rows, as `--check` does. */
-export async function checkQueued(fixture: OutboxFixture): Promise<void> {
-  const { warehouse, sandbox, instance } = fixture
-  const project = projectConfigOf(sandbox, { readOnly: true })
-  const log = pino({ level: 'silent' })
-  const signal = new AbortController().signal
-  const parts = partsOf(fixture)
-  await withRequestBudgets(configOf(instance.url!, project), warehouse, log, (budgets) =>
-    withService(project, budgets.forProject(project), { signal, log }, async (service) => {
-      const deps = {
-        ...(await writebackDeps(warehouse, project, service, log)),
-        ...parts,
-        now: Date.now,
-        onChecked: () => {},
-      }
-      return checkSource(batchSource(parts.reader, batch), deps, 100_000)
-    }),
-  )
 }
 
 /** What a row should do, in words that what it did can be compared with. */

@@ -11,7 +11,7 @@ import {
   type WritebackReview,
 } from '../../src/outbox/core/review.ts'
 import { findObstacleInMirror, type GuardFacts, noOwnEdits } from '../../src/outbox/core/review-guards.ts'
-import { createReviewCounter, withCheck } from '../../src/outbox/core/review-summary.ts'
+import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
 
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -49,7 +49,7 @@ function review(target: TargetState | null, lines: readonly Line[], facts: Parti
   let lane = emptyLane
   return lines.map((line, index) => {
     const row = rowOf(line, index + 1)
-    const result = reviewRow(row, { target, obstacle: null, isRefQueued: false, ...facts }, lane, now)
+    const result = reviewRow(row, { target, obstacle: null, isRefQueued: false, mirrorAsOf: null, ...facts }, lane, now)
     lane = result.lane
     return result.review
   })
@@ -159,12 +159,16 @@ describe('what the check before sending would find', () => {
   const guards = (line: Line, facts: Partial<GuardFacts> = {}, queued: ReviewRow['queued'] = null) => {
     const target = line.visitor_id === undefined ? open : ada
     const conversation = target.kind === 'conversation' ? target : null
-    const none = { isRefQueued: false, expectedMessage: null, newerMessages: [], requeuedAt: null, ...noOwnEdits }
+    const unknown = { mirrorAsOf: null, expectedMessage: null, newerMessages: [], requeuedAt: null }
+    const none = { isRefQueued: false, ...unknown, ...noOwnEdits }
     const all = { target, conversation, ...none, ...facts }
     const found = findObstacleInMirror(rowOf(line, 1, queued), all)
     return found === null ? null : `${found.reason}: ${found.why}`
   }
-  const seenAt = (last_message_at: string | null) => ({ at: '2026-05-31T12:00:00Z', seen: { last_message_at } })
+  const seenAt = (last_message_at: string | null) => ({
+    at: '2026-05-31T12:00:00Z',
+    targetSnapshot: { last_message_at },
+  })
   const wroteAt10 = 'visitor_wrote: a visitor wrote at 2026-05-31T10:00:00Z'
 
   test.each<[string, Line, Partial<GuardFacts>, ReviewRow['queued'], string | null]>([
@@ -195,7 +199,7 @@ describe('what the check before sending would find', () => {
       'the time of queueing counts where the mirror did not have it',
       handle,
       {},
-      { at: '2026-05-31T09:00:00Z', seen: null },
+      { at: '2026-05-31T09:00:00Z', targetSnapshot: null },
       `${wroteAt10}, after 2026-05-31T09:00:00Z`,
     ],
     ['reopening is not guarded', reopen, {}, seenAt('2026-05-31T09:00:00Z'), null],
@@ -247,7 +251,7 @@ describe('what the check before sending would find', () => {
     expect(guards(line, facts, queued)).toBe(expected)
   })
 
-  const queuedWith = (name: string | null) => ({ at: '2026-05-31T12:00:00Z', seen: { name, email: null } })
+  const queuedWith = (name: string | null) => ({ at: '2026-05-31T12:00:00Z', targetSnapshot: { name, email: null } })
   const changed = 'edited_since: someone changed the name since it was queued'
   test.each<[string, Line, Partial<GuardFacts>, ReviewRow['queued'], string | null]>([
     ['a correction that is not queued yet', correct({ name: 'Grace' }), {}, null, null],
@@ -294,7 +298,7 @@ describe('what the check before sending would find', () => {
       'the mirror did not have the visitor',
       correct({ name: 'Grace' }),
       {},
-      { at: '2026-05-31T12:00:00Z', seen: null },
+      { at: '2026-05-31T12:00:00Z', targetSnapshot: null },
       null,
     ],
   ])('%s', (_, line, facts, queued, expected) => {
@@ -304,9 +308,8 @@ describe('what the check before sending would find', () => {
 
 test('groups are counted with samples, and their size does not grow with the rows', () => {
   const counter = createReviewCounter()
-  for (const _ of Array(50))
-    for (const row of review(handled, [reply, handle, handle])) counter.add(withCheck(row, null))
-  for (const row of review(null, [reply])) counter.add(withCheck(row, null))
+  for (const _ of Array(50)) for (const row of review(handled, [reply, handle, handle])) counter.add(row)
+  for (const row of review(null, [reply])) counter.add(row)
   const { rows, counts, groups } = counter.summary()
   expect([rows, counts]).toEqual([
     151,
@@ -320,4 +323,16 @@ test('groups are counted with samples, and their size does not grow with the row
     ['already_so', 'mark_handled', 50, 0, 5],
     ['not_known', 'reply', 1, 0, 1],
   ])
+})
+
+test('what a review shows is as old as what was read longest ago of it', () => {
+  const asOf = (...times: readonly (string | null)[]) => {
+    const counter = createReviewCounter()
+    for (const mirrorAsOf of times) for (const row of review(ada, [note], { mirrorAsOf })) counter.add(row)
+    return counter.summary().mirrorAsOf
+  }
+  const [earlier, later] = ['2026-06-01T11:00:00Z', '2026-06-01T11:30:00Z']
+  expect(asOf(later, earlier, later)).toBe(earlier)
+  expect(asOf(earlier, null, later)).toBeNull()
+  expect(asOf()).toBeNull()
 })

@@ -5,7 +5,6 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openWarehouse } from '../../src/app/open.ts'
 import { databases } from '../support/databases.ts'
-import { createReleased } from '../warehouse/released-warehouse.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 const conversation = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -20,7 +19,7 @@ type RoleSession = {
   readonly own: (text: string) => Promise<Record<string, unknown>[]>
 }
 
-/** A warehouse migrated from an earlier version, and a role with the given grants. */
+/** A warehouse, and a role with the given grants. */
 async function connectRole(grants: (schema: string, role: string) => string): Promise<RoleSession> {
   const place = await databases.find(({ name }) => name === 'postgres')!.makeEmpty()
   onTestFinished(() => place.drop())
@@ -35,7 +34,7 @@ async function connectRole(grants: (schema: string, role: string) => string): Pr
     new pg.Client({ connectionString: plain.href }),
   ]
   await Promise.all([client.connect(), owner.connect()])
-  await createReleased({ kind: 'postgres', url: url.href })
+  await owner.query(`create schema ${schema}`)
   const warehouse = await openWarehouse(url.href)
   const role = `tool_${randomUUID().replaceAll('-', '')}`
   await owner.query(`create role ${role}; ${grants(schema, role)}`)
@@ -95,7 +94,9 @@ for (const [name, grants] of [
     expect(await t.run('select distinct who from ran_as')).toEqual([])
     expect(await t.run('select * from pg_temp.writeback_events')).toEqual([])
     expect(await t.own(`select to_status from ${t.schema}.writeback_events`)).toEqual([{ to_status: 'queued' }])
-    expect(await t.own(`select seq::int, seen from ${t.schema}.writebacks`)).toEqual([{ seq: 1, seen: null }])
+    expect(await t.own(`select seq::int, target_snapshot from ${t.schema}.writebacks`)).toEqual([
+      { seq: 1, target_snapshot: null },
+    ])
   })
 
   test(`a role with ${name} cannot use the trigger functions for its own tables`, async () => {
@@ -115,7 +116,7 @@ for (const [name, grants] of [
     const t = await connectRole(grants)
     await t.run(insertOne(t))
     for (const statement of [
-      `select seen from ${t.schema}.writebacks`,
+      `select target_snapshot from ${t.schema}.writebacks`,
       `select * from ${t.schema}.writeback_events`,
       `update ${t.schema}.writebacks set status = 'queued'`,
       `delete from ${t.schema}.writebacks`,
@@ -131,24 +132,24 @@ test('an insert cannot set columns that only deskmirror may set, or impersonate 
   await t.run(
     insertOne(
       t,
-      ', attempts, epoch, owner, lease_until, message_id, evidence, seq, lane, seen, finished_at, created_by',
+      ', attempts, fencing_token, owner, lease_until, message_id, evidence, seq, lane, target_snapshot, finished_at, created_by',
       `, 7, 9223372036854775807, 'me', 9, '4711', '{"sender":"silent"}', -1, 'x', '{}', now(), 'ann'`,
     ),
   )
   expect(
-    await t.own(`select attempts::int, epoch::int, owner, lease_until, message_id, evidence, seq::int, lane, seen, finished_at,
+    await t.own(`select attempts::int, fencing_token::int, owner, lease_until, message_id, evidence, seq::int, lane, target_snapshot, finished_at,
       created_by from ${t.schema}.writebacks`),
   ).toEqual([
     {
       ...{
         attempts: 0,
-        epoch: 0,
+        fencing_token: 0,
         owner: null,
         lease_until: null,
         message_id: null,
         evidence: null,
         seq: 1,
-        seen: null,
+        target_snapshot: null,
       },
       ...{ lane: `conversation/${conversation}`, finished_at: null, created_by: `ann via ${t.role}` },
     },

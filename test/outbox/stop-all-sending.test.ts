@@ -37,21 +37,6 @@ describe.each(databases)('in $name', ({ make }) => {
     expect(await outbox.findClaimable(now, 10)).toHaveLength(3)
   })
 
-  test('a process of an older version, which does not look, sends nothing either', async () => {
-    const { outbox, query } = await start()
-    await queueFlags(outbox, 1)
-    const send = () =>
-      query("update writebacks set status = 'sending', attempts = attempts + 1 where status = 'queued'")
-    const sent = async () => {
-      await send()
-      return outbox.countByStatus({ statuses: ['sending'] })
-    }
-    await outbox.decideSending('stop_all', { by: 'ann' })
-    expect(await sent()).toEqual({})
-    await outbox.decideSending('resume_all', { by: 'ann' })
-    expect(await sent()).toEqual({ sending: 1 })
-  })
-
   test('a circuit breaker that a person has closed counts from then on', async () => {
     const { outbox, query } = await start()
     const fail = async (id: string, at: string) => {

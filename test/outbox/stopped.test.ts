@@ -10,6 +10,7 @@ import type { PushProcessTask } from './push-process.ts'
 function startPushProcess(o: OutboxFixture, baseUrl = o.sandbox.baseUrl) {
   const task: PushProcessTask = {
     databaseUrl: o.instance.url!,
+    queueUrl: 'embedded',
     baseUrl,
     projectId: o.sandbox.projectId,
     key: o.sandbox.key,

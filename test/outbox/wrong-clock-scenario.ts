@@ -114,8 +114,8 @@ export async function checkOutcomes(fixture: OutboxFixture): Promise<Readonly<Re
   )
 }
 
-function checkOutcome({ payload, status, step }: OutboxEntry, arrived: number): void {
-  const what = `${payload.content} (${status}: ${step})`
+function checkOutcome({ payload, status, reason }: OutboxEntry, arrived: number): void {
+  const what = `${payload.content} (${status}: ${reason})`
   expect(arrived, what).toBeLessThanOrEqual(1)
   if (status === 'succeeded') expect(arrived, what).toBe(1)
   if (status !== 'succeeded' && status !== 'uncertain') expect(arrived, what).toBe(0)

@@ -17,7 +17,7 @@ async function errorAt(address: string): Promise<string> {
   const client = createClient({
     baseUrl: new URL(address),
     key: 'svc_live_0123456789',
-    budget: createRequestBudget(createMemoryStore({ rate, writeRate: rate, reserve: 0, rateMargin: null })),
+    budget: createRequestBudget(createMemoryStore({ rate, writeRate: rate, reserve: 0, rateMargin: 0.02 })),
     signal: new AbortController().signal,
     retries: { attempts: 1, baseMs: 1, capMs: 1, maxRequestedWaitMs: 0 },
   })

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { type Client, type ClientOptions, createClient } from '../../src/service/client.ts'
 import { ApiError, type ApiFailure } from '../../src/service/core/api-failure.ts'
 import type { ApiRequest } from '../../src/service/core/api-request.ts'
-import type { BudgetPolicy } from '../../src/service/core/margin.ts'
+import type { BudgetPolicy } from '../../src/service/core/budget-policy.ts'
 import { createMemoryStore } from '../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../../src/service/rate-limit/request-budget.ts'
 
@@ -60,7 +60,7 @@ export const answersInOrder = (...answers: readonly RequestHandler[]): RequestHa
 }
 
 const unlimited = { requests: 1_000_000, windowMs: 60_000 }
-export const unlimitedPolicy: BudgetPolicy = { rate: unlimited, writeRate: unlimited, reserve: 0, rateMargin: null }
+export const unlimitedPolicy: BudgetPolicy = { rate: unlimited, writeRate: unlimited, reserve: 0, rateMargin: 0.02 }
 
 export function memoryBudget(policy = unlimitedPolicy): RequestBudget {
   return createRequestBudget(createMemoryStore(policy))

@@ -20,8 +20,8 @@ export const mutations: readonly Mutation[] = [
   {
     promise: 'a compare-and-set decides who sends, and whether it may still be sent',
     file: 'src/outbox/sql/claims.ts',
-    line: `id = \${writeback.id} and status = 'queued' and epoch`,
-    instead: `id = \${writeback.id} or false and epoch`,
+    line: `id = \${writeback.id} and status = 'queued' and fencing_token`,
+    instead: `id = \${writeback.id} or false and fencing_token`,
   },
   {
     promise: 'a slot is free a window after the answer, not after the sending',

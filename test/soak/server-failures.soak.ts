@@ -41,7 +41,7 @@ type Deployment = {
 const deployments = [
   { name: 'single process: SQLite and the embedded queue', make: singleProcess },
   { name: 'several workers: Redis and Postgres', make: redisAndPostgres },
-  { name: 'several workers: Postgres alone', make: postgresAlone },
+  { name: 'single process: Postgres and the embedded queue', make: postgresAlone },
 ]
 
 async function singleProcess(): Promise<Deployment> {
@@ -64,7 +64,7 @@ async function postgresAlone(onTestFinished: OnTestFinished): Promise<Deployment
   const postgres = await startPrivatePostgres()
   onTestFinished(postgres.stop)
   const failures = [{ name: 'Postgres crashes', times: 5, inject: postgres.crash }]
-  return { databaseUrl: postgres.url, queueUrl: postgres.url, workers: 3, failures }
+  return { databaseUrl: postgres.url, queueUrl: 'embedded', workers: 1, failures }
 }
 
 test.for(deployments)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }, { onTestFinished }) => {

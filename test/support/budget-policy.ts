@@ -1,5 +1,5 @@
 /** The budget of a usual key. */
-import type { BudgetPolicy } from '../../src/service/core/margin.ts'
+import type { BudgetPolicy } from '../../src/service/core/budget-policy.ts'
 
 const windowMs = 60_000
 
@@ -7,5 +7,5 @@ export const usualPolicy: BudgetPolicy = {
   rate: { requests: 600, windowMs },
   writeRate: { requests: 120, windowMs },
   reserve: 0,
-  rateMargin: null,
+  rateMargin: 0.02,
 }

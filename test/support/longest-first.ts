@@ -34,7 +34,7 @@ const longestFiles = [
   'worker/lifecycle',
   'worker/coordination',
   'end-to-end/sync-kill',
-  'mirror/sync/rollup-fits',
+  'mirror/sync/rollup-question',
   'mirror/sync/passing-faults',
   'warehouse/outage',
   'warehouse/discovered-fields',

@@ -64,7 +64,7 @@ const tables = {
   sync_children: 'stream, parent_id',
   facts_due: 'kind, id',
 }
-const gaps = 'select stream, subject, reason, resolved_at is null as is_open from sync_gaps order by subject'
+const gaps = 'select stream, dedup_key, reason, resolved_at is null as is_open from sync_gaps order by dedup_key'
 
 for (const db of databases) {
   describe(`pages that are committed together — ${db.name}`, () => {

@@ -1,7 +1,6 @@
 /** Pending children after changes and deletions of parents, gaps, seen rows, and reading the mirror back. */
 
 import { describe, expect, test } from 'vitest'
-import { migrationNames } from '../../schema/migrations/migrations.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import { databases } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, timeAt, visitor } from './row-fixtures.ts'
@@ -20,28 +19,13 @@ for (const db of databases) {
         {
           parentId: 'c1',
           requestedVersion: 1,
-          fetchedVersion: 0,
+          readVersion: 0,
           cursor: null,
           attempts: 0,
           checkedAt: null,
-          needsFullReread: false,
+          rereadWhole: false,
           parentLastActiveAt: Date.parse(timeAt(1)) / 1000,
         },
-      ])
-    })
-
-    test('a stream that is new in this version is to be read of all parents that are there', async () => {
-      const { database, warehouse, mirror, all } = await openTestWarehouse(db)
-      await mirror.commit(commit('calls', [call('p1'), call('p2')]))
-      await mirror.markDeleted('calls', 'p2', later)
-      // As a version without recordings leaves it.
-      await all(`drop table call_recordings${db.name === 'postgres' ? ' cascade' : ''}`)
-      await all('delete from sync_children')
-      await all(`delete from sync_schema where name = '${migrationNames.at(-1)}'`)
-      await warehouse.close()
-      const upgraded = openMirror(await database.open(), 'main')
-      expect(await upgraded.readPendingParents('call_recordings', later, 10)).toMatchObject([
-        { parentId: 'p1', fetchedVersion: 0 },
       ])
     })
 
@@ -73,7 +57,7 @@ for (const db of databases) {
       ]
       await mirror.commit(commit('conversations', changed))
       expect(await mirror.readPendingParents('messages', later, 10)).toMatchObject([
-        { parentId: 'c2', requestedVersion: 2, fetchedVersion: 1 },
+        { parentId: 'c2', requestedVersion: 2, readVersion: 1 },
       ])
     })
 
@@ -140,7 +124,7 @@ for (const db of databases) {
         }),
       )
       expect(await mirror.readPendingParents('messages', later, 10)).toMatchObject([
-        { parentId: 'c1', requestedVersion: 3, fetchedVersion: 2, cursor: 'to 2', attempts: 0, needsFullReread: false },
+        { parentId: 'c1', requestedVersion: 3, readVersion: 2, cursor: 'to 2', attempts: 0, rereadWhole: false },
       ])
     })
 
@@ -248,14 +232,12 @@ for (const db of databases) {
       await mirror.requestFullRereads('messages', 'all', 3)
       await mirror.commit(commit('conversations', [conversation('c2')], { requestedAt: 4 }))
       const pending = await mirror.readPendingParents('messages', 5, 10)
-      expect(pending.map(({ parentId, needsFullReread }) => [parentId, needsFullReread])).toEqual([
+      expect(pending.map(({ parentId, rereadWhole }) => [parentId, rereadWhole])).toEqual([
         ['c2', false],
         ['c1', true],
       ])
       await mirror.commit(commit('messages', [], { requestedAt: 6, childRead: { ...childRead, dueAt: 7 } }))
-      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([
-        { parentId: 'c1', needsFullReread: false },
-      ])
+      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([{ parentId: 'c1', rereadWhole: false }])
     })
 
     test('rows that a scan did not return are found', async () => {

@@ -104,21 +104,23 @@ function statements(kind: Warehouse['kind']): string[] {
     `insert into message_rows (${mirrored}, conversation_id, id, sender_type, kind, content, created_at)
       select ${values}, ${id('(n.i / 10)', '8')}, n.i, case when n.i % 3 = 0 then 'agent' else 'visitor' end, 'utterance',
       'hello', ${at('n.i / 10 * 3000 + n.i % 10 * 60 + 1600000000')} from ${n(100_000)}`,
-    `insert into conversation_changes (project_id, id, conversation_id, field, old_value, seen_at)
-      select 'p', ${id('n.i', 'a')}, ${id('n.i % 10000', '8')}, coalesce(${or(20, "'handled_at'")}, 'status'), 'x', ${at(seconds)}
+    `insert into conversation_changes (project_id, id, conversation_id, field, old_value, seen_at, old_read_at)
+      select 'p', ${id('n.i', 'a')}, ${id('n.i % 10000', '8')}, coalesce(${or(20, "'handled_at'")}, 'status'), 'x',
+      ${at(seconds)}, ${at(seconds)}
       from ${n(20_000)}`,
-    `insert into analytics_rollups (${mirrored}, window_from, window_to) select ${values}, ${at('n.i * 86400')},
-      ${at('(n.i + 1) * 86400')} from ${n(600)}`,
-    `insert into analytics_metrics (project_id, window_from, window_to, metric, value)
-      select 'p', ${at('n.i / 20 * 86400')}, ${at('(n.i / 20 + 1) * 86400')},
+    `insert into analytics_rollups (${mirrored}, window_from, window_to, day, time_zone, read_at)
+      select ${values}, ${at('n.i * 86400')}, ${at('(n.i + 1) * 86400')}, '2026-01-01', 'UTC', ${at('1700000000')}
+      from ${n(600)}`,
+    `insert into analytics_metrics (project_id, window_from, window_to, day, time_zone, metric, value)
+      select 'p', ${at('n.i / 20 * 86400')}, ${at('(n.i / 20 + 1) * 86400')}, '2026-01-01', 'UTC',
       coalesce(${or(20, "'conversations.started'")}, 'metric ' || (n.i % 20)), 1 from ${n(12_000)}`,
     `insert into calls (${mirrored}, id, occurred_at) select ${values}, ${id('n.i', 'b')}, ${at(seconds)} from ${n(2000)}`,
     `insert into call_recordings (${mirrored}, call_id, has_recording)
       select ${values}, ${id('n.i', 'b')}, ${sqlite ? 'n.i % 2' : 'n.i % 2 = 0'} from ${n(2000)}`,
-    `insert into sync_gaps (project_id, id, stream, reason, found_at, subject, resolved_at)
-      select 'p', ${id('n.i', 'c')}, 'messages', 'x', ${at(seconds)}, 'x' || n.i, ${at(seconds)}
+    `insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, dedup_key, resolved_at)
+      select 'p', ${id('n.i', 'c')}, 'messages', 'x', ${at(seconds)}, 1, 'x' || n.i, ${at(seconds)}
       from ${n(1200)}`,
-    "update sync_gaps set resolved_at = null where subject = 'x1'",
+    "update sync_gaps set resolved_at = null where dedup_key = 'x1'",
   ]
 }
 

@@ -162,7 +162,7 @@ for (const db of databases) {
       await mirror.finishRun(idle, 'complete', [report('calls', { changed: 0 })], now)
       const busy = await mirror.startRun('incremental', now)
       await mirror.finishRun(busy, 'complete', [report('visitors')], now)
-      const deletedAt = async (at: number) => (await deleteOldRecords(warehouse.db, warehouse.kind, at)).runsDeleted
+      const deletedAt = async (at: number) => (await deleteOldRecords(warehouse.db, at)).runsDeleted
       expect(await deletedAt(now + 7 * 86_400_000)).toBe(0)
       expect(await deletedAt(now + 7 * 86_400_000 + 1000)).toBe(1)
       expect(await count('sync_runs')).toBe(1)
@@ -256,7 +256,7 @@ for (const db of databases) {
         running: null,
         gaps: [{ stream: 'calls', from: '1970-01-01T00:00:00Z', reason: 'crowded' }],
         writebacks: {},
-        heldLanes: 0,
+        blockedLanes: 0,
         behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
         budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 316 },
       })

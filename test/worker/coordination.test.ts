@@ -56,31 +56,35 @@ for (const { kind, make } of workerStores) {
       await untilEqual(worker, sandbox)
     })
 
-    sampledTest(on('postgres'), 'pauses only the project whose key is denied, until the key changes', async () => {
-      const sandbox = await startTestSandbox({ projects: [{ seed: 9, size: few }] })
-      const [one, two] = sandbox.projectIds as [string, string]
-      const good = projectConfigOf(sandbox, { ...frequentSchedules, name: 'good' })
-      const denied = projectConfigOf(sandbox, {
-        ...frequentSchedules,
-        name: 'denied',
-        projectId: two,
-        apiKey: secret('svc_live_wrong'),
-      })
-      const worker = await startWorkerInProcess(workerConfig(stores, [good, denied]))
-      await worker.waitFor(({ event, project }) => event === 'project.paused' && project === 'denied')
-      await untilEqual(worker, sandbox, one)
-      sandbox.advance(2000)
-      sandbox.mutateIn(one).addConversation()
-      await untilEqual(worker, sandbox, one)
-      const { paused } = await readStatus(stores.warehouse.projectDb(two), Date.now(), denied)
-      expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
-      expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
+    sampledTest(
+      on('embedded, Postgres'),
+      'pauses only the project whose key is denied, until the key changes',
+      async () => {
+        const sandbox = await startTestSandbox({ projects: [{ seed: 9, size: few }] })
+        const [one, two] = sandbox.projectIds as [string, string]
+        const good = projectConfigOf(sandbox, { ...frequentSchedules, name: 'good' })
+        const denied = projectConfigOf(sandbox, {
+          ...frequentSchedules,
+          name: 'denied',
+          projectId: two,
+          apiKey: secret('svc_live_wrong'),
+        })
+        const worker = await startWorkerInProcess(workerConfig(stores, [good, denied]))
+        await worker.waitFor(({ event, project }) => event === 'project.paused' && project === 'denied')
+        await untilEqual(worker, sandbox, one)
+        sandbox.advance(2000)
+        sandbox.mutateIn(one).addConversation()
+        await untilEqual(worker, sandbox, one)
+        const { paused } = await readStatus(stores.warehouse.projectDb(two), Date.now(), denied)
+        expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
+        expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
 
-      sandbox.addKey({ key: 'svc_live_right' }, two)
-      worker.reload(workerConfig(stores, [good, { ...denied, apiKey: secret('svc_live_right') }]))
-      await untilEqual(worker, sandbox, two)
-      expect((await readStatus(stores.warehouse.projectDb(two), Date.now(), denied)).paused).toBeNull()
-    })
+        sandbox.addKey({ key: 'svc_live_right' }, two)
+        worker.reload(workerConfig(stores, [good, { ...denied, apiKey: secret('svc_live_right') }]))
+        await untilEqual(worker, sandbox, two)
+        expect((await readStatus(stores.warehouse.projectDb(two), Date.now(), denied)).paused).toBeNull()
+      },
+    )
 
     sampledTest(on('redis'), 'adds and drops projects when it reloads its configuration', async () => {
       const sandbox = await startTestSandbox({ projects: [{ seed: 9, size: few }] })
@@ -104,7 +108,7 @@ for (const { kind, make } of workerStores) {
     })
 
     sampledTest(
-      on('embedded', 'postgres'),
+      on('embedded, Postgres', 'redis'),
       'gives each stream to a waiting one-shot sync, on the same budget',
       async () => {
         const sandbox = await startTestSandbox({
@@ -134,7 +138,7 @@ for (const { kind, make } of workerStores) {
       const config = workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)])
       const worker = await startWorkerInProcess(config)
       await untilEqual(worker, sandbox)
-      if (kind === 'embedded') {
+      if (kind !== 'redis') {
         await worker.stop()
         sandbox.mutate.addConversation()
         return untilEqual(await startWorkerInProcess(config), sandbox)
@@ -151,58 +155,56 @@ for (const { kind, make } of workerStores) {
   })
 }
 
-for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedded')) {
-  describe(`workers that share a queue in: ${kind}`, () => {
-    const stores = useWorkerStores(make)
+describe('workers that share a queue in Redis', () => {
+  const stores = useWorkerStores(workerStores.find(({ kind }) => kind === 'redis')!.make)
 
-    sampledTest(kind === 'postgres', 'do each job once, and one takes over what another leaves', async () => {
-      const size = { conversations: 24, visitors: 0, calls: 0, messagesPerConversation: [1, 3], days: 3 } as const
-      // A slice reads a few of the conversations.
-      const sandbox = await startSandbox({ seed: 4, size, switches: { 'rate.kind': 'off', 'latency.after': 25 } })
-      onTestFinished(sandbox.stop)
-      // Without a look-back, young rows are not read again.
-      const config = workerConfig(stores, [projectConfigOf(sandbox, { ...frequentSchedules, lookBackMs: 0 })])
-      const workers = [
-        await startWorkerInProcess(config, { sliceMs: 100 }),
-        await startWorkerInProcess(config, { sliceMs: 100 }),
-      ] as const
-      const waitForNext = () => Promise.race(workers.map((worker) => worker.waitForNext()))
-      await waitUntilEqual({ waitForNext }, stores.warehouse, sandbox)
-      const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
-      // The newest one may be read again: nothing shows that its last second was complete.
-      expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
-      expect(
-        (await readStatus(stores.warehouse.projectDb(sandbox.projectId), Date.now(), config.projects[0]!)).workers,
-      ).toHaveLength(2)
+  test('do each job once, and one takes over what another leaves', async () => {
+    const size = { conversations: 24, visitors: 0, calls: 0, messagesPerConversation: [1, 3], days: 3 } as const
+    // A slice reads a few of the conversations.
+    const sandbox = await startSandbox({ seed: 4, size, switches: { 'rate.kind': 'off', 'latency.after': 25 } })
+    onTestFinished(sandbox.stop)
+    // Without a look-back, young rows are not read again.
+    const config = workerConfig(stores, [projectConfigOf(sandbox, { ...frequentSchedules, lookBackMs: 0 })])
+    const workers = [
+      await startWorkerInProcess(config, { sliceMs: 100 }),
+      await startWorkerInProcess(config, { sliceMs: 100 }),
+    ] as const
+    const waitForNext = () => Promise.race(workers.map((worker) => worker.waitForNext()))
+    await waitUntilEqual({ waitForNext }, stores.warehouse, sandbox)
+    const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
+    // The newest one may be read again: nothing shows that its last second was complete.
+    expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
+    expect(
+      (await readStatus(stores.warehouse.projectDb(sandbox.projectId), Date.now(), config.projects[0]!)).workers,
+    ).toHaveLength(2)
 
-      await workers[0].stop()
-      sandbox.mutate.addConversation()
-      await waitUntilEqual(workers[1], stores.warehouse, sandbox)
-    })
-
-    test('discard a job with unknown data, and continue', async () => {
-      const sandbox = await startSandbox({
-        seed: 4,
-        switches: { 'rate.kind': 'off' },
-        size: { conversations: 3, visitors: 0, calls: 0 },
-      })
-      onTestFinished(sandbox.stop)
-      const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)]))
-      const backend = (await openBackend(stores.queueUrl, {
-        log: silent,
-        installation: await readInstallationId(stores.warehouse.db),
-      })) as BullBackend
-      const syncQueue = backend.queue<unknown>('sync')
-      const unknown = [
-        { project: 'shop', stream: 'messages', mode: 'everything' },
-        { project: 'unknown', stream: 'messages', mode: 'incremental' },
-        'hello',
-      ]
-      await syncQueue.addBulk(unknown.map((data) => ({ name: 'x', data })))
-      for (const _ of [1, 2, 3]) await worker.waitForNext()
-      while (worker.log.filter(({ event }) => event === 'job.dropped').length < 3) await worker.waitForNext()
-      await waitUntilEqual(worker, stores.warehouse, sandbox)
-      await backend.close()
-    })
+    await workers[0].stop()
+    sandbox.mutate.addConversation()
+    await waitUntilEqual(workers[1], stores.warehouse, sandbox)
   })
-}
+
+  test('discard a job with unknown data, and continue', async () => {
+    const sandbox = await startSandbox({
+      seed: 4,
+      switches: { 'rate.kind': 'off' },
+      size: { conversations: 3, visitors: 0, calls: 0 },
+    })
+    onTestFinished(sandbox.stop)
+    const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)]))
+    const backend = (await openBackend(stores.queueUrl, {
+      log: silent,
+      installation: await readInstallationId(stores.warehouse.db),
+    })) as BullBackend
+    const syncQueue = backend.queue<unknown>('sync')
+    const unknown = [
+      { project: 'shop', stream: 'messages', mode: 'everything' },
+      { project: 'unknown', stream: 'messages', mode: 'incremental' },
+      'hello',
+    ]
+    await syncQueue.addBulk(unknown.map((data) => ({ name: 'x', data })))
+    for (const _ of [1, 2, 3]) await worker.waitForNext()
+    while (worker.log.filter(({ event }) => event === 'job.dropped').length < 3) await worker.waitForNext()
+    await waitUntilEqual(worker, stores.warehouse, sandbox)
+    await backend.close()
+  })
+})

@@ -1,8 +1,7 @@
 /** The three combinations of warehouse and queue that users run a worker with. */
-import { Redis } from 'ioredis'
 import { beforeEach } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
-import { createJobSchema, startTestRedis } from '../jobs/queue-fixtures.ts'
+import { emptyRedisDatabase } from '../jobs/queue-fixtures.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 
 export type WorkerStores = Pick<DatabaseInstance, 'open' | 'drop'> & {
@@ -11,14 +10,14 @@ export type WorkerStores = Pick<DatabaseInstance, 'open' | 'drop'> & {
 }
 
 export type WorkerStoresKind = {
-  readonly kind: 'embedded' | 'redis' | 'postgres'
+  readonly kind: 'embedded' | 'redis' | 'embedded, Postgres'
   readonly make: () => Promise<WorkerStores>
 }
 
 export const workerStores: readonly WorkerStoresKind[] = [
   { kind: 'embedded', make: embeddedStores },
   { kind: 'redis', make: redisStores },
-  { kind: 'postgres', make: postgresStores },
+  { kind: 'embedded, Postgres', make: embeddedPostgresStores },
 ]
 
 /** The stores of the current test of a `describe`, with their warehouse open. */
@@ -41,25 +40,19 @@ async function embeddedStores(): Promise<WorkerStores> {
   return { databaseUrl: location.url!, queueUrl: 'embedded', open: location.open, drop: location.drop }
 }
 
-/** Each test has its own database of the Redis. There are sixteen, of which single tests use the last three. */
-let redisDatabase = 0
-
 async function redisStores(): Promise<WorkerStores> {
   const location = await postgres.make()
-  redisDatabase = (redisDatabase % 12) + 1
-  const queueUrl = `${await startTestRedis()}/${redisDatabase}`
-  const redis = new Redis(queueUrl)
-  await redis.flushdb()
-  redis.disconnect()
+  const queueUrl = await emptyRedisDatabase()
   return { databaseUrl: location.url!, queueUrl, open: location.open, drop: location.drop }
 }
 
-async function postgresStores(): Promise<WorkerStores> {
+/** Postgres, and the jobs in the process. */
+async function embeddedPostgresStores(): Promise<WorkerStores> {
   const location = await postgres.make()
-  const jobs = createJobSchema()
-  const drop = async () => {
-    await location.drop()
-    await jobs.drop()
+  return {
+    databaseUrl: location.url!,
+    queueUrl: 'embedded',
+    open: location.open,
+    drop: location.drop,
   }
-  return { databaseUrl: location.url!, queueUrl: jobs.url, open: location.open, drop }
 }

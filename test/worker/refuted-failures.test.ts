@@ -13,7 +13,7 @@ import { databases } from '../support/databases.ts'
 const project = { name: 'shop', projectId: 'id of shop' }
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 const laneJob = (lane: string): JobIdentity => ({ job: 'writebacks', project, key: lane, stream: null })
-const syncJob: JobIdentity = { job: 'pass', project, key: 'calls/incremental', stream: 'calls', mode: 'incremental' }
+const syncJob: JobIdentity = { job: 'sync', project, key: 'calls/incremental', stream: 'calls', mode: 'incremental' }
 const warehouseError = (kind: WarehouseError['kind']) =>
   new WarehouseError('cannot use it', { why: 'gone', next: '', exitCode: 1 }, kind, '')
 

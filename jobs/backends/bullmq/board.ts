@@ -2,6 +2,7 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
+import type { Queue } from 'bullmq'
 import type { RoutesPlugin } from '../../../src/http/http.ts'
 
 const boardPrefix = '/queues'
@@ -10,14 +11,11 @@ const boardPrefix = '/queues'
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'self'; frame-ancestors 'none'"
 
-/** `queues`: of BullMQ, in any store. */
-export function bullBoardPlugin(queues: readonly object[]): RoutesPlugin {
+/** `queues`: of BullMQ. */
+export function bullBoardPlugin(queues: readonly Queue[]): RoutesPlugin {
   const server = new FastifyAdapter()
   createBullBoard({
-    // The adapter's type names BullMQ's default store; it calls nothing that the other stores lack.
-    queues: queues.map(
-      (queue) => new BullMQAdapter(queue as ConstructorParameters<typeof BullMQAdapter>[0], { readOnlyMode: true }),
-    ),
+    queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
     serverAdapter: server,
     options: { uiConfig: { boardTitle: 'deskmirror' } },
   })

@@ -1,11 +1,10 @@
-/** The queue in Redis: a connection that gives up for adding jobs, and one that retries forever for running them. */
+/** The connections to the queue's Redis: one that gives up for adding jobs, and one that retries forever for running them. */
 import { randomUUID } from 'node:crypto'
-import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
+import type { Ms } from '../../../src/values/time.ts'
 import { errorText, UserError } from '../../../src/values/user-error.ts'
-import type { StoreConnection, StoreOptions } from './bullmq.ts'
-import { retryUntilConnected, unusableQueue } from './store-errors.ts'
+import { retryUntilConnected, unusableQueue } from './redis-errors.ts'
 
 const commonOptions = {
   lazyConnect: true,
@@ -16,12 +15,18 @@ const commonOptions = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-export async function openRedis(
-  url: string,
-  { prefix, connectTimeoutMs, requestTimeoutMs }: StoreOptions,
-): Promise<StoreConnection> {
-  const hint = () => 'check user, password and database in DESKMIRROR_QUEUE_URL'
-  const server = await retryUntilConnected(url, connectTimeoutMs, () => probeServer(url, prefix), hint)
+export type QueueServerOptions = {
+  /** Of all keys: other programs may share the server. */
+  readonly prefix: string
+  readonly connectTimeoutMs: Ms
+  /** How long the server may take to respond when jobs are added; it may restart meanwhile. */
+  readonly requestTimeoutMs: Ms
+}
+
+export type RedisConnections = Awaited<ReturnType<typeof openRedis>>
+
+export async function openRedis(url: string, { prefix, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions) {
+  const server = await retryUntilConnected(url, connectTimeoutMs, () => probeServer(url, prefix))
   const warnings = serverWarnings(server)
   const adding = new Redis(url, { ...commonOptions, commandTimeout: requestTimeoutMs, maxRetriesPerRequest: 20 })
   const running = new Redis(url, { ...commonOptions, maxRetriesPerRequest: null })
@@ -30,23 +35,15 @@ export async function openRedis(
   for (const client of [adding, running]) client.on('error', () => {})
   await Promise.all([adding.connect(), running.connect()])
   return {
-    kind: 'redis',
+    /** Its address, for people. */
     server: serverDisplayName(url),
     warnings,
     prefix,
-    factory: (name, options, use = {}) => {
-      const connection = use.withBlockingConnection || use.blocking ? running : adding
-      // BullMQ would print these warnings for each connection.
-      return createRedisBackend(name, { ...options, connection, skipVersionCheck: warnings.length > 0 }, use)
-    },
-    reserveConnection: () => {},
-    // Redis already puts a job whose delay is over behind all others.
-    sendToBack: async () => {},
-    // Each of BullMQ's steps is atomic in Redis, so no lock is needed.
-    runExclusively: (work) => work(),
-    resumeStep: (queue) => `redis-cli -u "$DESKMIRROR_QUEUE_URL" hdel ${prefix}:${queue}:meta paused`,
+    adding,
+    running,
     // A server that refuses writes answers PING as ever.
     ping: async () => void (await adding.set(`${prefix}:ping`, 1, 'PX', 60_000)),
+    /** To be called after all queues and workers are closed. */
     close: async () => {
       for (const client of [adding, running, ...blocking]) client.disconnect()
     },

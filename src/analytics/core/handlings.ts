@@ -23,8 +23,8 @@ export type TimedMessage = HistoryMessage & { readonly at: EpochSeconds }
 export type HandledChange = {
   readonly old: EpochSeconds | null
   readonly new: EpochSeconds | null
-  /** The last reading that is known to have shown `old`; null = an older version did not store it. */
-  readonly oldReadAt: EpochSeconds | null
+  /** The last reading that is known to have shown `old`. */
+  readonly oldReadAt: EpochSeconds
   /** The reading that showed `new`. */
   readonly seenAt: EpochSeconds
 }
@@ -95,7 +95,7 @@ export function handledHistory(
   let readAt = Math.min(mirroredSince, first?.seenAt ?? mirroredSince)
   read(first === undefined ? handledAt : first.old, { from: readAt, to: readAt })
   for (const { new: value, oldReadAt, seenAt } of handledChanges) {
-    read(value, { from: Math.min(Math.max(oldReadAt ?? readAt, readAt), seenAt), to: seenAt })
+    read(value, { from: Math.min(Math.max(oldReadAt, readAt), seenAt), to: seenAt })
     readAt = seenAt
   }
   read(handledAt, { from: readAt, to: readAt })

@@ -35,7 +35,6 @@ function partOf(report: Report | FailedReport): PagePart {
       agentsSection(report),
       callsSection(report),
       targetsSection(report),
-      ...rollupSection(report),
       uncertaintySection(report),
     ],
   }
@@ -167,21 +166,6 @@ function targetsSection({ targets }: Report): Section {
       ...changeCells(metShare, 'share'),
     ]),
   })
-}
-
-/** Empty if no rollup of the period is mirrored. */
-function rollupSection({ rollup }: Report): Section[] {
-  if (rollup.length === 0) return []
-  const counted = ['Days equal', 'Different', 'Largest difference', 'Not final', 'Not compared']
-  const table = {
-    caption: "The service's numbers beside ours: on how many days of the period they agree",
-    columns: columns(['Number', 'Number of ours'], counted),
-    rows: rollup.map(({ metric, definition, equal, different, largestDifference, notFinal, notCompared }) => {
-      const counts = [equal, different, largestDifference, notFinal, notCompared]
-      return [metric, definition ?? 'none of ours', ...counts.map((count) => formatValue(count, 'count'))]
-    }),
-  }
-  return [section("The service's own numbers", table)]
 }
 
 function uncertaintySection({ uncertainties }: Report): Section {

@@ -5,7 +5,7 @@ import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { chooseReportPeriod, type DateRange, datesOf, type ReportDates } from '../core/report-period.ts'
-import { type HourRow, type ReportData, type RollupRow, readReportData } from '../sql/report-data.ts'
+import { type HourRow, type ReportData, readReportData } from '../sql/report-data.ts'
 import type { DayLevels, PeriodData, ResponseTimeRow, TargetRow } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
@@ -49,7 +49,6 @@ export type Report = {
   readonly targets: readonly Target[]
   readonly days: readonly Day[]
   readonly hours: readonly HourRow[]
-  readonly rollup: readonly RollupRow[]
   readonly uncertainties: readonly Uncertainty[]
 }
 
@@ -143,7 +142,6 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
       return { date, started, waits, handlings, ...levels, weekday, isWhole }
     }),
     hours: data.hours,
-    rollup: data.rollup,
     uncertainties: findUncertainties(data),
   }
 }

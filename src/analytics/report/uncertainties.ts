@@ -11,7 +11,7 @@ export type Uncertainty = { readonly what: string; readonly text: string }
 type Reasons = Readonly<Record<string, string | false>>
 
 export function findUncertainties(data: ReportData): Uncertainty[] {
-  const { current, streams, rollup, quality } = data
+  const { current, streams, quality } = data
   const reasons: Reasons[] = [
     ofTheFacts(data),
     ofThePeriod(data),
@@ -22,10 +22,6 @@ export function findUncertainties(data: ReportData): Uncertainty[] {
       const verbs = open === 1 ? 'is not answered yet, and counts' : 'are not answered yet, and count'
       const text = `${pluralize(open, 'wait')} of the target ${name} ${verbs} as neither met nor missed.`
       return { 'targets undecided': open > 0 && text }
-    }),
-    ...rollup.map(({ metric, different }) => {
-      const text = `The service's number ${metric} differs from ours on ${pluralize(different, 'day')}.`
-      return { 'rollup differs': different > 0 && text }
     }),
     ...quality.map(({ what, meaning, all, wrong }) => {
       const text = `Over all history: ${what}, ${formatCount(wrong)} of ${formatCount(all)} (${meaning}).`

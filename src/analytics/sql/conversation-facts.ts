@@ -121,7 +121,7 @@ async function readHistories(
     handledChanges: (changesOf.get(id) ?? []).map((change) => ({
       old: parseTime(change.old) ?? null,
       new: parseTime(change.new) ?? null,
-      oldReadAt: parseTime(change.read) ?? null,
+      oldReadAt: parseTime(change.read) ?? 0,
       seenAt: parseTime(change.seen) ?? 0,
     })),
   }))

@@ -58,7 +58,11 @@ type ValueOf<Declared> = Declared extends `${infer Type}?`
 
 /** A row as its table declares it, without `project_id`; times are seconds since 1970. */
 type AnalyticsRow<T extends AnalyticsTable> = {
-  readonly [C in Exclude<keyof ColumnsOf<T>, 'project_id'>]: ColumnsOf<T>[C] extends readonly [infer Declared, string]
+  readonly [C in Exclude<keyof ColumnsOf<T>, 'project_id'>]: ColumnsOf<T>[C] extends readonly [
+    infer Declared,
+    string,
+    string?,
+  ]
     ? ValueOf<Declared>
     : never
 }

@@ -83,7 +83,7 @@ export async function isDerived(context: ProjectDb): Promise<boolean> {
 export async function countPendingConversations(context: ProjectDb) {
   const { db, project } = context
   const state = await readFactsState(context)
-  // Stored by a version without facts: the next refresh begins a rebuild.
+  // No facts have been derived yet: the next refresh derives all.
   const position = state?.fingerprint === '' ? firstPosition : (state?.rebuild ?? null)
   const reached = position?.kind === 'conversation' ? position.after : null
   const { rows } = await sql<{ changed: number; ahead: number }>`

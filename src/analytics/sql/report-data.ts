@@ -26,19 +26,6 @@ type ReportProject = Readonly<
 /** `weekday`: 1 = Monday … 7. */
 export type HourRow = { readonly weekday: number; readonly hour: number; readonly waits: number }
 
-/** A number of the service's daily rollup over the period. */
-export type RollupRow = {
-  readonly metric: string
-  /** The number of ours that it is; null = none is. */
-  readonly definition: string | null
-  readonly equal: number
-  readonly different: number
-  readonly notFinal: number
-  readonly notCompared: number
-  /** Of the days that are different; null = there are none. Sums would mislead: some numbers are medians. */
-  readonly largestDifference: number | null
-}
-
 type QualityRow = Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
 type StreamRow = Readonly<
   { stream: string } & Record<'syncedAt' | 'skipped' | 'failed', string | null> &
@@ -71,7 +58,6 @@ export function readReportData(
         (select min(occurred_at) from calls where ${ofProject}) as "firstCall",
         (select count(*) from dim_date where ${ofProject} and date between ${period.before.from} and ${period.to}
           and business_seconds < ${dayLength}) as "limitedDays"`)
-    const daysOf = (result: string) => sql`count(case when result = ${sql.lit(result)} then 1 end)`
     return {
       period,
       /** The present local day. */
@@ -93,11 +79,6 @@ export function readReportData(
         group by d.weekday, w.started_hour order by d.weekday, w.started_hour`),
       queue: await readOpenQueue(read, project),
       serviceDifference: (await read(serviceDifference(project))).map(describeDifference)[0] ?? null,
-      rollup: await read(sql<RollupRow>`
-        select metric, max(definition) as definition, ${daysOf('equal')} as equal, ${daysOf('different')} as different,
-          ${daysOf('not final')} as "notFinal", ${daysOf('not compared')} as "notCompared",
-          max(case when result = 'different' then abs(difference) end) as "largestDifference"
-        from report_rollup_day where ${ofProject} and date ${within} group by metric order by metric`),
       quality: await read(sql<QualityRow>`
         select what, meaning, rows_all as "all", rows_wrong as wrong from report_quality
         where ${ofProject} and rows_wrong > 0 order by what`),

@@ -9,7 +9,6 @@ import { aiColumns, conversationViews } from './conversations.ts'
 import { dayViews } from './days.ts'
 import { eventsByHour, hourViews } from './hours.ts'
 import { type PeriodTable, type Within, where } from './period-table.ts'
-import { rollupViews } from './rollup.ts'
 import { judgedWaits, targetColumns, targetOutcomes, waitViews } from './waits.ts'
 
 const createdWithin = (within: Within) => {
@@ -233,33 +232,6 @@ export const periodTables = {
     counted: { calls: null },
     id: 'visitor_id',
     charts: [{ title: 'Calls by day', unit: 'calls', series: { calls: 'calls' } }],
-  },
-  rollups: {
-    title: 'Rollups',
-    view: rollupViews.report_rollup_day,
-    about:
-      'Each daily number of the service beside the number of ours that fits it best: on 95 % of the days, and on 7 on which it is not 0; if none does, it is not compared. The last 60 days at most. Where they differ, rows are missing here, the rollup has changed since it was read, or the service counts otherwise.',
-    ofAgent: null,
-    empty: 'The service has no rollup of this period, or the last 60 days are not in it.',
-    columns: {
-      ...{ date: 'Day', metric: 'Number of the service', service_value: 'Of the service', own_value: 'Ours' },
-      ...{ difference: 'Difference', result: 'Result', definition: 'Number of ours' },
-    },
-    key: ['date', 'metric'],
-    sort: 'result',
-    rows: (within) => `select * from report_rollup_day where ${where(within, '', 'date', null)}`,
-    facts: (within) => `select date, result from report_rollup_day where ${where(within, '', 'date', null)}`,
-    counted: {
-      ...{ equal: "result = 'equal'", different: "result = 'different'", not_final: "result = 'not final'" },
-      ...{ not_compared: "result = 'not compared'" },
-    },
-    id: { leadsTo: 'ai' },
-    charts: [
-      {
-        ...{ title: 'Numbers by day', unit: 'numbers' },
-        series: { equal: 'equal', different: 'different', not_compared: 'not compared', not_final: 'not final' },
-      },
-    ],
   },
 } as const satisfies Record<string, PeriodTable>
 

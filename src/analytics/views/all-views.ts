@@ -10,7 +10,6 @@ import { dimensions } from './dimensions.ts'
 import { durationViews } from './durations.ts'
 import { hourViews } from './hours.ts'
 import { qualityViews } from './quality.ts'
-import { rollupViews } from './rollup.ts'
 import {
   type AnalyticsTableName,
   type AnalyticsView,
@@ -33,7 +32,6 @@ export const analyticsViews = {
   ...hourViews,
   ...agentViews,
   ...visitorViews,
-  ...rollupViews,
   ...qualityViews,
 } satisfies Record<string, AnalyticsView>
 

@@ -42,8 +42,8 @@ export type PeriodTable = {
   readonly facts: (within: Within) => string
   /** Columns that count facts, and the condition of each; null = all. */
   readonly counted: Readonly<Record<string, string | null>>
-  /** Of the facts, that leads to conversations; or the table whose facts of the day do. */
-  readonly id: 'conversation_id' | 'visitor_id' | { readonly leadsTo: 'ai' }
+  /** Of the facts, that leads to conversations. */
+  readonly id: 'conversation_id' | 'visitor_id'
 }
 
 /** A condition: dates and the agent, by columns with that alias; `name` null: all agents. */

@@ -97,7 +97,7 @@ export const qualityViews = {
       never_read: [
         kind.count('conversations, visitors or calls whose rows of this stream have never been read'),
         `(select count(*) from sync_children n
-        where n.project_id = s.project_id and n.stream = s.stream and n.due_at is not null and n.fetched = 0)`,
+        where n.project_id = s.project_id and n.stream = s.stream and n.due_at is not null and n.read_version = 0)`,
       ],
     },
     from: 'sync_streams s',

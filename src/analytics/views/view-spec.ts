@@ -1,17 +1,16 @@
 /** How a view for analysts is described as data: the source of its SQL, its documentation and its metadata for tools. */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { type ColumnType, plainType, type TableSpec } from '../../../schema/column-types.ts'
+import { type ColumnType, type NumberUse, plainType, type TableSpec } from '../../../schema/column-types.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
 /** What a tool does with a column: a key identifies rows, a time orders them, a dimension groups, a measure is counted. */
 type ColumnRole = 'key' | 'time' | 'dimension' | 'measure'
 
 /**
- * How the values of a measure in several rows combine. `distinct`: each is a number of different things, of which a sum would
- * count some twice. `weightedBy`: a mean, each value weighted by the sum of these columns of its row. `none`: they do not
- * combine, as medians, or states at different times.
+ * How the values of a measure in several rows combine. `weightedBy`: a mean, each value weighted by
+ * the sum of these columns of its row.
  */
-export type Aggregation = 'sum' | 'distinct' | 'none' | { readonly weightedBy: readonly string[] }
+export type Aggregation = Exclude<NumberUse, 'dimension'> | { readonly weightedBy: readonly string[] }
 
 export type ViewColumn = {
   readonly type: ColumnType
@@ -44,9 +43,12 @@ export type AnalyticsView = {
   readonly select: (sql: SqlDialect) => string
 }
 
-function kindOf(
-  ...[type, role, aggregation = 'none', unit = null]: [ColumnType, ColumnRole, Aggregation?, ViewColumn['unit']?]
-) {
+const kindOf = (type: ColumnType, role: Exclude<ColumnRole, 'measure'>) => makeKind(type, role, 'none', null)
+
+const measureOf = (type: ColumnType, aggregation: Aggregation, unit: ViewColumn['unit'] = null) =>
+  makeKind(type, 'measure', aggregation, unit)
+
+function makeKind(type: ColumnType, role: ColumnRole, aggregation: Aggregation, unit: ViewColumn['unit']) {
   return (note: string): ViewColumn => ({ type, isNullable: false, unit, note, role, aggregation })
 }
 
@@ -62,20 +64,20 @@ export const kind = {
   /** A small number to group by: an hour, a weekday. */
   number: kindOf('int32', 'dimension'),
   /** Can be added up over days. */
-  count: kindOf('integer', 'measure', 'sum'),
+  count: measureOf('integer', 'sum'),
   /** A number of different things, some of which other rows count as well. */
-  distinct: kindOf('integer', 'measure', 'distinct'),
+  distinct: measureOf('integer', 'distinct'),
   /** A state at one time: the days of a month must not be added up. */
-  level: kindOf('integer', 'measure'),
+  level: measureOf('integer', 'none'),
   /** A mean or a rate. */
-  mean: kindOf('number', 'measure'),
-  share: kindOf('number', 'measure', 'none', 'share'),
+  mean: measureOf('number', 'none'),
+  share: measureOf('number', 'none', 'share'),
   /** Whole seconds that can be added up. */
-  seconds: kindOf('integer', 'measure', 'sum', 'seconds'),
+  seconds: measureOf('integer', 'sum', 'seconds'),
   /** Whole seconds that must not be added up. */
-  duration: kindOf('integer', 'measure', 'none', 'seconds'),
+  duration: measureOf('integer', 'none', 'seconds'),
   /** Seconds with a fraction, as of a median. */
-  meanSeconds: kindOf('number', 'measure', 'none', 'seconds'),
+  meanSeconds: measureOf('number', 'none', 'seconds'),
 }
 
 /** The same kinds of columns, which may be null. */
@@ -101,32 +103,21 @@ export function describeColumn({ note, role, aggregation }: ViewColumn): string 
 
 export type AnalyticsTableName = keyof typeof analyticsTables
 
-/** Numbers to group by or to compare with, never to add up. */
-const dimensionNames = /^(hour|weekday|year|version)$|_(hour|number)$/
-/** Numbers that are measured and must not be added up. */
-const levelNames = /^(agents_min|agents_max)$|^(longest|target)_|_(s|value)$|^seconds_before$/
-
-/** What the columns of a table are for tools: their names say it. */
+/** What the columns of a table are for tools. Only those that are numbers say it. */
 export function tableColumns(name: AnalyticsTableName): Readonly<Record<string, ViewColumn>> {
-  const { key, columns }: TableSpec = analyticsTables[name]
-  const described = Object.entries(columns).map(([column, [declared, note]]) => {
+  const { columns }: TableSpec = analyticsTables[name]
+  const described = Object.entries(columns).map(([column, [declared, note, use = 'dimension']]) => {
     const type = plainType[declared]
-    const role = roleOf(column, type, key.includes(column))
+    const role = roleOf(type, use)
     const unit = role === 'measure' && /(^|_)seconds(_|$)/.test(column) ? ('seconds' as const) : null
-    const aggregation = role === 'measure' ? aggregationOf(column) : 'none'
+    const aggregation = use === 'dimension' ? 'none' : use
     return [column, { type, isNullable: declared.endsWith('?'), unit, note, role, aggregation }] as const
   })
   return Object.fromEntries(described)
 }
 
-function roleOf(column: string, type: ColumnType, isInKey: boolean): ColumnRole {
+function roleOf(type: ColumnType, use: NumberUse): ColumnRole {
   if (type === 'utc_time' || type === 'local_date') return 'time'
   if (type === 'key') return 'key'
-  const isNumber = type === 'int32' || type === 'integer' || type === 'number'
-  return isNumber && !isInKey && !dimensionNames.test(column) ? 'measure' : 'dimension'
-}
-
-function aggregationOf(column: string): Aggregation {
-  if (column === 'human_names') return 'distinct'
-  return levelNames.test(column) ? 'none' : 'sum'
+  return use === 'dimension' ? 'dimension' : 'measure'
 }

@@ -137,6 +137,6 @@ export function dropOneAnswer({ scriptFault }: Sandbox): void {
 
 export const outcomeQuery: DemoQuery = {
   title: 'Their outcomes, in the order in which they were queued',
-  sql: `select operation, substr(coalesce(conversation_id, visitor_id), 1, 8) || '…' as about, status, attempts as sent, step as why
+  sql: `select operation, substr(coalesce(conversation_id, visitor_id), 1, 8) || '…' as about, status, attempts as sent, reason as why
 from writebacks order by seq`,
 }

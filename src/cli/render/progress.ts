@@ -10,7 +10,7 @@ export function joinParts(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('   ')
 }
 
-/** `12,000 rows, 40 changed   about 3 min 10 s left   budget 240 of 570   9.4 requests/s   messages, calls` */
+/** `12,000 rows, 40 changed   about 3 min 10 s left   budget 240 of 588   9.4 requests/s   messages, calls` */
 export function renderSyncProgress(streams: readonly SyncProgress[], budget: BudgetView | null, tookMs: Ms): string {
   const sum = (of: (stream: SyncProgress) => number) => streams.reduce((total, stream) => total + of(stream), 0)
   const requests = sum((stream) => stream.requests)

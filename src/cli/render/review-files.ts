@@ -11,23 +11,23 @@ import type { ExportColumn, ExportValue, OutputOptions } from '../../export/expo
 import { createOutputFile, createUnnamedFile, readFromStart } from '../../export/output-file.ts'
 import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { reviewActions } from '../../outbox/core/operations.ts'
-import { reviewOutcomes } from '../../outbox/core/review.ts'
+import { reviewOutcomes, type WritebackReview } from '../../outbox/core/review.ts'
 import {
-  describeDifference,
   describeEffect,
   describeGroup,
+  describeMirrorAge,
   describeOrder,
   describeSide,
   outcomeLabels,
 } from '../../outbox/core/review-labels.ts'
-import type { CheckedReview, ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
+import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { showInvisible } from '../../values/invisible.ts'
 
 /** A place for a review, which shows its counts first. */
 export type ReviewOutput = {
-  readonly write: (reviews: readonly CheckedReview[]) => Promise<void>
+  readonly write: (reviews: readonly WritebackReview[]) => Promise<void>
   /** Call it after all rows. */
   readonly finish: (summary: ReviewSummary, text: ReviewPageText) => Promise<void>
   /** Removes what is not finished. Call it when done, also after an error. */
@@ -66,7 +66,7 @@ export async function openPageOutput(path: string, options: OutputOptions): Prom
 
 /** `toLine`: without a line end. `print`: resolves when more may be printed. */
 export async function openLinesOutput(
-  toLine: (review: CheckedReview) => string,
+  toLine: (review: WritebackReview) => string,
   print: (bytes: Uint8Array) => Promise<void>,
 ): Promise<ReviewOutput> {
   const lines = await createUnnamedFile(tmpdir())
@@ -79,7 +79,7 @@ export async function openLinesOutput(
   }
 }
 
-type ReviewColumn = ExportColumn & { readonly cell: (review: CheckedReview) => ExportValue }
+type ReviewColumn = ExportColumn & { readonly cell: (review: WritebackReview) => ExportValue }
 
 /** A review as CSV for spreadsheets: one line for each row. */
 const reviewColumns: readonly ReviewColumn[] = [
@@ -99,10 +99,7 @@ const reviewColumns: readonly ReviewColumn[] = [
   { name: 'after_row', type: 'integer', cell: ({ after }) => after },
   { name: 'expect', type: 'text', cell: ({ expect }) => expect },
   { name: 'expires_at', type: 'time', cell: ({ expiresAt }) => expiresAt },
-  { name: 'checked_outcome', type: 'text', cell: ({ check }) => check?.outcome ?? null },
-  { name: 'checked_why', type: 'text', cell: ({ check }) => check?.why ?? null },
-  { name: 'checked_differs', type: 'boolean', cell: ({ check }) => check?.differs ?? null },
-  { name: 'checked_at', type: 'time', cell: ({ check }) => check?.checkedAt ?? null },
+  { name: 'mirror_as_of', type: 'time', cell: ({ mirrorAsOf }) => mirrorAsOf },
 ]
 
 export type ReviewPageText = {
@@ -115,7 +112,7 @@ export type ReviewPageText = {
 /** Up to the table of all rows, which follows as `reviewPageRow`. */
 function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
   return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of ${foreign(title)}</h1>
-${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${checksSection(summary)}${summary.groups.map(groupSection)}<section>
+${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${mirrorNote(summary)}${summary.groups.map(groupSection)}<section>
 <h2>All ${pluralize(summary.rows, 'row')}</h2>
 <div class="scroll"><table>
 <thead>${tableHeader(rowColumns, 'lines')}</thead>
@@ -123,7 +120,7 @@ ${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTab
 `.html
 }
 
-function reviewPageRow(review: CheckedReview): string {
+function reviewPageRow(review: WritebackReview): string {
   const { action, outcome } = review
   return tableRow(rowColumns, cellsOf(review, [reviewActions[action][0], outcomeLabels[outcome]]), 'lines').html
 }
@@ -135,9 +132,7 @@ ${documentFoot}`
 
 const columnsWith = (middle: readonly string[]): readonly Column[] => [
   { title: 'row', isNumber: true },
-  ...['visitor', ...middle, 'last words of the visitor', 'effect', 'checked with the service'].map((title) => ({
-    title,
-  })),
+  ...['visitor', ...middle, 'last words of the visitor', 'effect'].map((title) => ({ title })),
 ]
 const groupColumns = columnsWith([])
 const rowColumns = columnsWith(['operation', 'outcome'])
@@ -155,19 +150,9 @@ ${rows}</tbody>
 `
 }
 
-function checksSection({ rows, checks }: ReviewSummary): Html {
-  if (checks.rows === 0) return html`<p class="notes">No row was checked with the service.</p>\n`
-  const items = checks.samples.map(
-    (review) =>
-      html`<li>row ${review.position}, ${foreign(nameOf(review))}: ${foreign(describeDifference(review))}</li>\n`,
-  )
-  const beyond = checks.differing - checks.samples.length
-  return html`<section>
-<h2>Checked with the service</h2>
-<p>${formatCount(checks.rows)} of ${pluralize(rows, 'row')}, the first at ${checks.oldestAt ?? ''}; ${formatCount(checks.differing)} otherwise than the mirror shows${beyond > 0 ? `, of which these are the first ${checks.samples.length}` : ''}.</p>
-<ul>
-${items}</ul>
-</section>
+function mirrorNote({ mirrorAsOf }: ReviewSummary): Html {
+  const text = describeMirrorAge(mirrorAsOf, (at) => `at ${at}`)
+  return html`<p class="notes">${text.charAt(0).toUpperCase()}${text.slice(1)}.</p>
 `
 }
 
@@ -182,18 +167,16 @@ ${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, b
 }
 
 /** `middle`: cells between the name and the words. */
-function cellsOf(review: CheckedReview, middle: readonly string[]): Cell[] {
-  const { position, lastWords, check } = review
-  const checked = check === null ? '' : check.differs ? (check.why ?? outcomeLabels[check.outcome]) : 'the same'
+function cellsOf(review: WritebackReview, middle: readonly string[]): Cell[] {
+  const { position, lastWords } = review
   return [
     ...[position, foreign(nameOf(review)), ...middle, foreign(lastWords?.text ?? '')],
     html`${foreign(describeEffect(review))}${describeOrder(review)}`,
-    foreign(checked),
   ]
 }
 
 /** The target's id where there is no name. */
-function nameOf({ visitorName, target }: CheckedReview): string {
+function nameOf({ visitorName, target }: WritebackReview): string {
   return visitorName ?? target
 }
 

@@ -1,25 +1,22 @@
 /** Shows a review: counts by group with samples, and beside them all rows on standard output, one HTML page, CSV. */
 
 import { Option } from 'commander'
-import type { Config } from '../../config/config.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
 import {
-  describeDifference,
   describeEffect,
   describeGroup,
+  describeMirrorAge,
   describeOrder,
   outcomeLabels,
 } from '../../outbox/core/review-labels.ts'
 import type { KeptFiles } from '../../export/export.ts'
 import { otherOutput } from '../../export/kept-files.ts'
-import type { CheckedReview, OnReviews, ReviewGroup, ReviewSummary } from '../../outbox/outbox.ts'
-import { formatAge, formatCount, pluralize } from '../../values/format.ts'
+import type { OnReviews, ReviewGroup, ReviewSummary, WritebackReview } from '../../outbox/outbox.ts'
+import { formatAge, formatCount } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'
-import { createProgressLine, type Display } from './display.ts'
 import { renderMore, truncate } from './outbox.ts'
-import { formatBudget } from './progress.ts'
 import type { ReviewOutput, ReviewPageText } from './review-files.ts'
 import { openCsvOutput, openLinesOutput, openPageOutput } from './review-files.ts'
 import { alignColumns } from './table.ts'
@@ -28,12 +25,12 @@ import { alignColumns } from './table.ts'
 const widestCell = 60
 
 export function renderReview(summary: ReviewSummary, now: EpochMs): string[] {
-  const { rows, groups } = summary
+  const { rows, groups, mirrorAsOf } = summary
   if (rows === 0) return ['nothing to review']
   return [
     ...alignColumns(groups.map((group) => [outcomeLabels[group.outcome], describeGroup(group, formatCount)])),
+    describeMirrorAge(mirrorAsOf, (at) => `${formatAge(at, now)} (${at})`),
     ...groups.flatMap(renderSamples),
-    ...renderChecks(summary, now),
   ]
 }
 
@@ -46,7 +43,7 @@ function renderSamples(group: ReviewGroup): string[] {
 
 const sampleHeader = ['row', 'visitor', 'last words', 'effect']
 
-function toSampleCells(review: CheckedReview): string[] {
+function toSampleCells(review: WritebackReview): string[] {
   const { position, lastWords } = review
   return [String(position), toCell(nameOf(review)), quote(lastWords?.text ?? null), toCell(effectOf(review))]
 }
@@ -58,7 +55,7 @@ function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (re
 }
 
 /** One line for each row, for lists of any length. */
-function renderReviewRow(review: CheckedReview): string {
+function renderReviewRow(review: WritebackReview): string {
   const { position, outcome, action, lastWords } = review
   const words = lastWords === null ? [] : [`last words ${quote(lastWords.text)}`]
   const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(17), reviewActions[action][0].padEnd(15)]
@@ -66,25 +63,12 @@ function renderReviewRow(review: CheckedReview): string {
 }
 
 /** The target's id where there is no name. */
-function nameOf({ visitorName, operation, target }: CheckedReview): string {
+function nameOf({ visitorName, operation, target }: WritebackReview): string {
   return visitorName ?? `${operationTypes[operation].target} ${target}`
 }
 
-function effectOf(review: CheckedReview): string {
+function effectOf(review: WritebackReview): string {
   return `${describeEffect(review)}${describeOrder(review)}`
-}
-
-function renderChecks({ rows, checks }: ReviewSummary, now: EpochMs): string[] {
-  if (checks.rows === 0) return []
-  const { oldestAt, differing, samples } = checks
-  const same = `${formatCount(checks.rows - differing)} as the mirror shows`
-  const cells = samples.map((review) => [String(review.position), toCell(nameOf(review)), describeDifference(review)])
-  return [
-    '',
-    `checked with the service, ${formatAge(oldestAt, now)}: ${formatCount(checks.rows)} of ${pluralize(rows, 'row')}; ${same}, ${formatCount(differing)} otherwise`,
-    ...alignColumns(cells, '  '),
-    ...renderMore(differing, samples.length),
-  ]
 }
 
 function quote(text: string | null): string {
@@ -145,15 +129,4 @@ export async function openReviewOutputs(
     /** Call it when done, also after an error. */
     close,
   }
-}
-
-/** What a check with the service needs, and where it shows its progress. */
-export async function toCheckRequest(context: CommandContext, config: Config, display: Display, limit: number) {
-  const handlers = createProgressLine(
-    display,
-    0,
-    (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
-  )
-  const signal = context.openInterruptSignal(display, 'the rows in progress')
-  return { limit, signal, log: await context.openLog(config, display), ...handlers }
 }

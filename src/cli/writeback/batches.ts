@@ -7,14 +7,9 @@ import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber, quietOption } from '../options.ts'
+import { checkOptions, refuseRemoved } from '../removed-options.ts'
 import type { Display } from '../render/display.ts'
-import {
-  openReviewOutputs,
-  type ReviewOutputOptions,
-  renderReview,
-  reviewOutputOptions,
-  toCheckRequest,
-} from '../render/review.ts'
+import { openReviewOutputs, type ReviewOutputOptions, renderReview, reviewOutputOptions } from '../render/review.ts'
 import type { ReviewPageText } from '../render/review-files.ts'
 import { renderBatch, renderBatches, renderBatchProgress } from './render-batch.ts'
 
@@ -51,17 +46,16 @@ export function batchesCommand(context: CommandContext): Command {
 }
 
 /** `deskmirror writeback batches show`: one batch, and what its rows that have not left would do. */
-type ShowOptions = CommonOptions &
-  ReviewOutputOptions & { readonly check?: true; readonly limit: number; readonly watch?: true }
+type ShowOptions = CommonOptions & ReviewOutputOptions & { readonly watch?: true }
 
 const showExamples = `
 What has left is shown by outcome and reason. What has not left is reviewed from the mirror, without a request, in its
-order: it will be sent, would change something, is so already, would not be sent, or is not known. --check
-asks the service and keeps what it answered until the row changes.
+order: it will be sent, would change something, is so already, would not be sent, or is not known. The review says how
+old the mirror is; every send looks at the live record first.
 
 Examples:
   $ deskmirror writeback batches show replies-0123456789ab
-  $ deskmirror writeback batches show replies-0123456789ab --check --html review.html
+  $ deskmirror writeback batches show replies-0123456789ab --html review.html
   $ deskmirror writeback batches show replies-0123456789ab --watch
 
 Exit code: 0 shown · 1 failed, trying again may help · 2 a person must change something, for example the name`
@@ -71,14 +65,12 @@ function showBatchCommand(context: CommandContext): Command {
     .summary('show one batch: outcome, reasons, and what would happen')
     .description('Shows the outcome of a batch, and what its rows that have not left would do.')
     .argument('<name>', 'the name of the batch, or a unique beginning of it')
-    .option('--check', 'also ask the service about the rows that have not left')
-    .addOption(new Option('--limit <n>', 'of a check: how many rows').argParser(parseWholeNumber).default(200))
-    .addOption(new Option('--watch', 'show the progress until nothing is left to send').conflicts(['check', 'json']))
+    .addOption(new Option('--watch', 'show the progress until nothing is left to send').conflicts('json'))
   for (const option of [...reviewOutputOptions(), oneProjectOption(), quietOption(), jsonOption()])
     command.addOption(option)
+  refuseRemoved(command, checkOptions.flags, checkOptions.instead)
   return command.addHelpText('after', showExamples).action((name: string, options: ShowOptions) => {
-    const needs = options.check === true ? 'service' : 'mirror'
-    return runForProject(context, options, { what: 'nothing was shown', needs }, (call) => {
+    return runForProject(context, options, { what: 'nothing was shown' }, (call) => {
       const display = context.openDisplay(options.quiet === true)
       const work = options.watch === true ? watch : show
       return work(context, { ...call, display }, name, options).finally(display.clear)
@@ -86,11 +78,9 @@ function showBatchCommand(context: CommandContext): Command {
   })
 }
 
-type Call = ProjectCall & { readonly display: Display }
-
 async function show(
   context: CommandContext,
-  { config, project, hint, display }: Call,
+  { config, project, hint }: ProjectCall,
   name: string,
   options: ShowOptions,
 ): Promise<CommandResult> {
@@ -100,14 +90,13 @@ async function show(
   const outputs = await openReviewOutputs(context, options, keptFiles(config))
   try {
     const now = context.now()
-    const check = options.check === true ? await toCheckRequest(context, config, display, options.limit) : null
-    const reviewOptions = { now, onReviews: outputs.onReviews, check }
-    const { review, drafts, requests } = await reviewQueuedBatch(config, project, shown.batch.id, reviewOptions)
+    const reviewOptions = { now, onReviews: outputs.onReviews }
+    const { review, drafts } = await reviewQueuedBatch(config, project, shown.batch.id, reviewOptions)
     // Names the drafts that the review shows, which may have changed since the first read.
     const report: BatchReport = shown.approval === null ? shown : { ...shown, approval: drafts }
     const lines = renderBatch(report, review.rows === 0 ? [] : renderReview(review, now), now, hint)
     await outputs.finish(review, toPageText(report, now), options.json === true ? null : lines)
-    return { document: { ...report, review, requests }, lines: [], exit: 0 }
+    return { document: { ...report, review }, lines: [], exit: 0 }
   } finally {
     await outputs.close()
   }
@@ -130,7 +119,7 @@ const watchEveryMs = 2000
 
 async function watch(
   context: CommandContext,
-  { config, project, hint, display }: Call,
+  { config, project, hint, display }: ProjectCall & { readonly display: Display },
   name: string,
 ): Promise<CommandResult> {
   const { watchBatch } = await context.load(() => import('../../app/batches.ts'))

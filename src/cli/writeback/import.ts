@@ -21,18 +21,12 @@ import {
   jsonOption,
   oneProjectOption,
   type PersonOption,
-  parseWholeNumber,
   personOption,
   quietOption,
   toExpiryTime,
 } from '../options.ts'
-import {
-  openReviewOutputs,
-  type ReviewOutputOptions,
-  renderReview,
-  reviewOutputOptions,
-  toCheckRequest,
-} from '../render/review.ts'
+import { checkOptions, refuseRemoved } from '../removed-options.ts'
+import { openReviewOutputs, type ReviewOutputOptions, renderReview, reviewOutputOptions } from '../render/review.ts'
 import { renderImport, renderPreview } from './render-import.ts'
 
 const examples = `
@@ -71,8 +65,8 @@ export function importCommand(context: CommandContext): Command {
     .addHelpText('after', examples)
     .action((given: string | undefined, typed: ImportCommandOptions) => {
       const { file, options } = toFileAndOptions(given, typed)
-      const scope = { what: 'nothing was queued', needs: options.check === true ? 'service' : 'mirror' } as const
-      return runForProject(context, options, scope, (call) => runImport(context, call, file, options))
+      const what = 'nothing was queued'
+      return runForProject(context, options, { what }, (call) => runImport(context, call, file, options))
     })
 }
 
@@ -109,8 +103,7 @@ async function runImport(
   }
   try {
     if (options.dryRun === true) {
-      const check = options.check === true ? await toCheckRequest(context, config, display, options.limit) : null
-      const report = await previewImport(config, project, source, { ...shared, check })
+      const report = await previewImport(config, project, source, shared)
       if (report.outcome === 'reviewed') await showReview(report.review, options.json !== true)
       return renderPreview(report, project, hint)
     }
@@ -167,8 +160,6 @@ type ImportCommandOptions = CommonOptions &
     readonly note?: string
     readonly expires?: Ms
     readonly dryRun?: true
-    readonly check?: true
-    readonly limit: number
   }
 
 function addImportOptions(command: Command): Command {
@@ -188,11 +179,7 @@ function addImportOptions(command: Command): Command {
     new Option('--title <text>', 'what people call this batch').argParser(parseTitle),
     new Option('--note <text>', 'what people should know about this batch'),
     expiresOption(),
-    new Option('--dry-run', 'queue nothing, and show what would change'),
-    new Option('--check', 'of a dry run: also compare with the current records of the service').implies({
-      dryRun: true,
-    }),
-    new Option('--limit <n>', 'of a check: how many rows').argParser(parseLimit).default(200),
+    new Option('--dry-run', 'queue nothing, and show what would change, as the mirror shows it'),
     ...reviewOutputOptions(),
     personOption(),
     oneProjectOption(),
@@ -200,6 +187,7 @@ function addImportOptions(command: Command): Command {
     jsonOption(),
   ]
   for (const option of options) command.addOption(option)
+  refuseRemoved(command, checkOptions.flags, checkOptions.instead)
   return command
 }
 
@@ -262,10 +250,4 @@ function parseEncoding(name: string): string {
 function parseTitle(text: string): string {
   if (text.trim() !== '' && text.length <= 200 && !/\p{Cc}/u.test(text)) return text.trim()
   throw new InvalidArgumentError('Write one line of at most 200 characters.')
-}
-
-function parseLimit(text: string): number {
-  const rows = parseWholeNumber(text)
-  if (rows > 100_000) throw new InvalidArgumentError('Write a number up to 100000.')
-  return rows
 }

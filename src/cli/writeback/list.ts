@@ -4,7 +4,6 @@ import type { ListWritebacksReport } from '../../app/outbox.ts'
 import { csvHeader, toCsvRow } from '../../imports/csv-cells.ts'
 import { operations } from '../../outbox/core/operations.ts'
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
-import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import { writebackStatuses } from '../../outbox/core/state.ts'
 import type {
   EventLogEntry,
@@ -94,15 +93,15 @@ async function runList(
   return { document: report, lines: renderList(report, context.now()), exit: 0 }
 }
 
-function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now: EpochMs): string[] {
+function renderList({ writebacks, counts, withoutProject }: ListWritebacksReport, now: EpochMs): string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
-  if (all === 0) return ['no write-backs', ...renderWithoutProject(nameless)]
+  if (all === 0) return ['no write-backs', ...renderWithoutProject(withoutProject)]
   const beyond = all - writebacks.length
   return [
     ...renderEntries(writebacks, now),
     ...(beyond > 0 ? [`… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`] : []),
     formatCounts(counts),
-    ...renderWithoutProject(nameless),
+    ...renderWithoutProject(withoutProject),
   ]
 }
 
@@ -145,10 +144,7 @@ export function showCommand(context: CommandContext): Command {
     )
 }
 
-function renderWriteback(
-  { writeback, events, check, waitsFor, holds }: ShowWritebackReport,
-  hint: CommandHint,
-): string[] {
+function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, hint: CommandHint): string[] {
   const fields: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],
@@ -157,11 +153,7 @@ function renderWriteback(
     ['last words', writeback.lastWords === null ? null : JSON.stringify(writeback.lastWords)],
     ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
     ['status', writeback.status],
-    ['why', writeback.error ?? writeback.step],
-    [
-      'checked',
-      check && `${check.checkedAt}: ${describeVerdict(check)}${check.isVoid ? ' (before its last change)' : ''}`,
-    ],
+    ['why', writeback.error ?? writeback.reason],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
     ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
     ['sent', describeSends(writeback)],

@@ -1,5 +1,4 @@
 /** Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next. */
-import { describeDeviation, shortId } from '../../outbox/core/review-labels.ts'
 import type {
   BatchesReport,
   BatchOutcome,
@@ -12,14 +11,7 @@ import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import {
-  formatCounts,
-  nameOfEntry,
-  renderEntries,
-  renderMore,
-  renderReasons,
-  renderRestTime,
-} from '../render/outbox.ts'
+import { formatCounts, renderEntries, renderMore, renderReasons, renderRestTime } from '../render/outbox.ts'
 import { joinParts } from '../render/progress.ts'
 import { alignColumns } from '../render/table.ts'
 
@@ -36,7 +28,6 @@ export function renderBatch(
     ...renderHead(report, now),
     ...settled.flatMap((outcome) => renderOutcome(outcome, now)),
     ...(reasons.length === 0 ? [] : ['', 'Why:', ...renderReasons(reasons, hint, '  ')]),
-    ...renderChecked(report, now),
     ...(reviewLines.length === 0 ? [] : ['', 'What has not left, as the mirror shows it:', ...reviewLines]),
     ...renderRest(report, now),
     ...renderNextSteps(report, hint).map(toPrintable),
@@ -69,28 +60,10 @@ function renderOutcome({ operation, status, count, samples }: BatchOutcome, now:
   return ['', title, ...renderEntries(samples, now, '  '), ...renderMore(count, samples.length)]
 }
 
-/** What was checked with the service before it was sent, and did something else then. */
-function renderChecked({ checked: { rows, differing, samples } }: BatchReport, now: EpochMs): string[] {
-  if (rows === 0) return []
-  const asChecked = `${formatCount(rows - differing)} did as checked, ${formatCount(differing)} otherwise`
-  const cells = samples.map(({ writeback, deviation }) => [
-    shortId(writeback.id),
-    showInvisible(nameOfEntry(writeback)),
-    formatAge(deviation.check.checkedAt, now),
-    showInvisible(describeDeviation(deviation, writeback)),
-  ])
-  return [
-    '',
-    `checked before they were sent: ${pluralize(rows, 'row')}; ${asChecked}`,
-    ...alignColumns(cells, '  '),
-    ...renderMore(differing, samples.length),
-  ]
-}
-
 function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): string[] {
-  const { left, ahead, takesMs, restsUntil, restsBecause, worker } = estimate
+  const { left, queuedEarlier, takesMs, restsUntil, restsBecause, worker } = estimate
   if (left === 0) return []
-  const before = ahead === 0 ? '' : `, with ${formatCount(ahead)} queued before`
+  const before = queuedEarlier === 0 ? '' : `, with ${formatCount(queuedEarlier)} queued before`
   const sending = state === 'sending' && !worker ? '; no worker is running' : ''
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
   return ['', `${formatCount(left)} left, about ${formatDuration(Math.max(1000, takesMs))}${before}${sending}`, ...rest]
@@ -117,7 +90,7 @@ function renderNextSteps(
   return steps.filter((step) => step !== false)
 }
 
-/** `320 of 500   310 succeeded, 10 failed   114 a minute   done in about 2 min   rests until …` */
+/** `320 of 500   310 succeeded, 10 failed   117 a minute   done in about 2 min   rests until …` */
 export function renderBatchProgress(
   { rows, settled, counts, perMinute, doneAt, restsUntil, restsBecause }: BatchProgress,
   reasons: BatchReport['reasons'],

@@ -14,10 +14,13 @@ import type { CommandResult } from '../command-result.ts'
 export function renderImport(report: ImportReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
-  const { batch, queued, known, outcome, notices, ignoredColumns, differing, differingBatch, emptyRows } = report
+  const { batch, queued, alreadyQueued, outcome, notices, ignoredColumns, differing, differingBatch, emptyRows } =
+    report
   const revert = hint(`writeback revert --batch ${differingBatch ?? 'NAME'}`)
   const around = [
-    ...(known === 0 ? [] : [`${formatCount(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]),
+    ...(alreadyQueued === 0
+      ? []
+      : [`${formatCount(alreadyQueued)} ${alreadyQueued === 1 ? 'ref was' : 'refs were'} queued before`]),
     ...notices.map(renderKind),
     // Rows of an export that were changed by hand keep their refs, so they are skipped.
     ...(differing === 0
@@ -28,7 +31,7 @@ export function renderImport(report: ImportReport, project: ProjectConfig, hint:
   ]
   const exit = differing > 0 ? 3 : 0
   if (batch === null) {
-    const nothing = `queued nothing${known === 0 && emptyRows === 0 ? ': the file has no rows' : ''}`
+    const nothing = `queued nothing${alreadyQueued === 0 && emptyRows === 0 ? ': the file has no rows' : ''}`
     return { document: report, lines: [nothing, ...around], exit }
   }
   const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: ${hint(`writeback approve --batch ${batch}`)}`
@@ -58,11 +61,11 @@ function renderImportedBefore(report: { readonly batch: string }, hint: CommandH
 
 /** Renders how long sending takes, and the next command. */
 export function renderEstimate(
-  { ahead, takesMs, worker }: SendEstimate,
+  { queuedEarlier, takesMs, worker }: SendEstimate,
   { writeRate, readOnly }: ProjectConfig,
   hint: CommandHint,
 ): string[] {
-  const aheadText = ahead === 0 ? '' : `, including ${formatCount(ahead)} queued earlier`
+  const aheadText = queuedEarlier === 0 ? '' : `, including ${formatCount(queuedEarlier)} queued earlier`
   const rate = `${formatCount(writeRate.requests)} writes in ${formatDuration(writeRate.windowMs)}`
   const next = worker ? 'the running worker sends it' : `next: ${hint('push')}`
   return [
@@ -75,13 +78,10 @@ export function renderEstimate(
 export function renderPreview(report: PreviewReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
-  const { counts, checks } = report.review
   const [durationLine = ''] = renderEstimate(report, project, hint)
   const notices = [...report.notices.map(renderKind), ...renderSheet(report)]
   const lines = [durationLine, ...notices, ...(report.draft ? ['they would need approval'] : []), 'nothing was queued']
-  // From the mirror, or by the check.
-  const hasObstacle =
-    counts.stands_against > 0 || checks.samples.some(({ check }) => check?.outcome === 'stands_against')
+  const hasObstacle = report.review.counts.stands_against > 0
   return { document: report, lines: lines.map(toPrintable), exit: hasObstacle ? 3 : 0 }
 }
 

@@ -26,7 +26,7 @@ import { formatCounts, renderMore } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
 /** `resolve`, `stop` and `resume` say with an option which of several decisions it is. */
-export type DecisionCommandName = Exclude<DecisionName, 'arrived' | 'lost' | 'check' | ProjectDecision> | 'resolve'
+export type DecisionCommandName = Exclude<DecisionName, 'arrived' | 'lost' | ProjectDecision> | 'resolve'
 
 export type DecisionOptions = CommonOptions &
   PersonOption & {

@@ -1,18 +1,17 @@
 /** One batch: what it would do, how far it is, and what can be decided about it. */
 import { reviewOutcomes } from '../../outbox/core/review.ts'
-import { describeDeviation, outcomeLabels } from '../../outbox/core/review-labels.ts'
+import { outcomeLabels } from '../../outbox/core/review-labels.ts'
 import type { DecisionName, ReviewOutcome, StatusCounts } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { errorText } from '../../values/user-error.ts'
-import { batchProgress, batchSentences, offeredNow, readBatchReport, timeWithSeconds } from '../batch-state.ts'
+import { batchProgress, batchSentences, offeredNow, readBatchReport, reviewAge } from '../batch-state.ts'
 import { addressOf, choices, linkTo, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
-import { checkKey } from '../checks.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
-import { ago, by, foreignText, shortened } from '../text.ts'
+import { ago, by, foreignText } from '../text.ts'
 import { batchStateOf, countsText, decisionButtons, groupList, statusWords } from '../writeback-blocks.ts'
 import { emptyNote } from './import.ts'
 import { entryTable, listEntries, reviewedTable, rowsPerPage, statusChoices, statusNamed } from './writebacks.ts'
@@ -33,7 +32,7 @@ ${emptyNote(Number(digitsOf(request.query('empty')) ?? 0))}${livePart('said', se
 ${livePart('progress', progress(data, frame))}
 ${livePart('actions', decisionButtons(offered, form))}
 ${rows(data, offered, frame)}
-${livePart('why', html`${reasons(data, frame)}${deviations(data, frame)}`)}</div>`
+${livePart('why', html`${reasons(data, frame)}`)}</div>`
   return { title: batch.title ?? `Batch ${batch.id}`, section: 'Write-backs', content, isLive: true }
 }
 
@@ -45,7 +44,7 @@ type BatchData = NonNullable<Awaited<ReturnType<typeof readBatchData>>>
  */
 export async function readBatchData(
   request: Pick<ScreenRequest, 'warehouse' | 'outbox' | 'project' | 'id' | 'query'> & {
-    readonly reads: Pick<ScreenRequest['reads'], 'reviews' | 'checks'>
+    readonly reads: Pick<ScreenRequest['reads'], 'reviews'>
   },
 ) {
   const { reads, warehouse, outbox, project, query } = request
@@ -56,9 +55,9 @@ export async function readBatchData(
   const would = reviewOutcomes.find((outcome) => outcome === query('would')) ?? null
   const hasRows = query('only') !== 'state'
   const isReviewed = hasRows && status === null && countOpen(counts) > 0
-  const version = reviewVersion(counts, reads.checks.find(checkKey(project, id)))
+  const version = reviewVersion(counts)
   const [found, review] = await Promise.all([
-    readBatchReport({ outbox, warehouse, checks: reads.checks }, project, batch),
+    readBatchReport({ outbox, warehouse }, project, batch),
     isReviewed ? reads.reviews.ofBatch(project, id, version).catch(errorText) : null,
   ])
   const none = { ...found, status, would, hasRows, review, reviewed: [], entries: [], next: null }
@@ -137,7 +136,7 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   const address = addressOf(frame, 'batches', id)
   const more = older(next === null ? null : withQuery(address, { would, status, after: next }), 'Next rows')
   const waiting = countOpen(counts)
-  const version = status === null ? `${waiting} ${data.check?.rows ?? 0}` : String(counts[status] ?? 0)
+  const version = status === null ? String(waiting) : String(counts[status] ?? 0)
   const kept = (content: Html) => livePart('rows', content, version)
   if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
   if (waiting === 0) return livePart('rows', nothing)
@@ -147,18 +146,16 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
     const text = html`What its ${formatCount(waiting)} rows would do ${why}.`
     return livePart('rows', html`<p class="empty">${text} <a href="${address}">Look again</a></p>`)
   }
-  const { checked, differing, groups } = review
   const outcomes = reviewOutcomes.filter((outcome) => review.counts[outcome] > 0)
   const tabs = outcomes.map((outcome) => ({
     label: `${outcomeLabels[outcome]} (${formatCount(review.counts[outcome])})`,
     to: withQuery(address, { would: outcome === would ? null : outcome }),
     isChosen: outcome === would,
   }))
-  const checks = `; ${formatCount(checked)} checked with the service, where ${formatCount(differing)} would do something else`
   const against = review.counts.stands_against + review.counts.not_known
   const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.</p>`
-  return kept(html`<p class="faint">What they would do, as the mirror showed it at ${timeWithSeconds(new Date(review.at).toISOString(), frame)}${checked === 0 ? '' : checks}:</p>
-${groupList(groups)}${against === 0 ? nothing : note}${outcomes.length < 2 ? nothing : choices('What rows would do', tabs)}
+  return kept(html`<p class="faint">What they would do, ${reviewAge(review, frame)}:</p>
+${groupList(review.groups)}${against === 0 ? nothing : note}${outcomes.length < 2 ? nothing : choices('What rows would do', tabs)}
 ${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}`)
 }
 
@@ -175,19 +172,4 @@ function reasons({ report }: BatchData, frame: ProjectFrame): Html {
     ]),
   )
   return section('Why', content)
-}
-
-/** Where rows did something else than a check with the service had shown. */
-function deviations({ report: { checked } }: BatchData, frame: ProjectFrame): Html {
-  if (checked.differing === 0) return nothing
-  const content = table(
-    'Rows that did something else than their check had shown',
-    ['About', 'What differs'],
-    checked.samples.map(({ writeback, deviation }) => [
-      linkTo(frame, 'writebacks', writeback.id, foreignText(writeback.visitorName ?? writeback.id)),
-      shortened(describeDeviation(deviation, writeback), 300),
-    ]),
-  )
-  const count = `${formatCount(checked.differing)} of ${formatCount(checked.rows)}`
-  return section(`${count} checked rows did something else`, content)
 }

@@ -24,7 +24,6 @@ export async function showCountedConversations({
   const of = (query('of') ?? '') as PeriodTableName
   if (!Object.hasOwn(periodTables, of)) return null
   const { title, key, columns, id }: PeriodTable = periodTables[of]
-  if (typeof id === 'object') return null
   const period = choosePeriod(query, todayOf(frame))
   const on = parseDate(query('on') ?? '') ?? null
   const range = on === null ? { from: period.from, to: period.to } : { from: on, to: on }

@@ -7,9 +7,8 @@ import type { DecisionName, Operation, ProjectDecision, ReviewOutcome } from '..
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
-import { sendingNow, sendingSentences, showNow, timeWithSeconds } from '../batch-state.ts'
+import { reviewAge, sendingNow, sendingSentences, showNow } from '../batch-state.ts'
 import { addressOf, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
-import { checkKey } from '../checks.ts'
 import { offeredForSending } from '../core/permissions.ts'
 import { confirmAddress, type DecisionTarget, filterOf, readSelection, type Selection, targetOf } from '../decisions.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
@@ -67,10 +66,7 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   const back = backTo(frame, target)
   const title = `${decisions[decision].title} ${pluralize(count, 'write-back')}`
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
-    const now = await showNow({ outbox: request.outbox, warehouse, checks: reads.checks }, project, {
-      id: batch,
-      frame,
-    })
+    const now = await showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p>${now}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
@@ -106,19 +102,19 @@ async function readReview(
   { reads, project, frame }: ScreenRequest,
   batch: NonNullable<Selection['batch']>,
 ): Promise<Review | null> {
-  const version = reviewVersion(batch.counts, reads.checks.find(checkKey(project, batch.id)))
+  const version = reviewVersion(batch.counts)
   return visibleTo(frame, await reads.reviews.ofBatch(project, batch.id, version))
 }
 
 function effects(review: Review | null, count: number, would: ReviewOutcome | null, frame: ProjectFrame): Html {
   if (review === null)
     return html`<p class="problem">What they would do is still being read. Look again in a moment.</p>`
-  const { groups, counts, at } = review
+  const { groups, counts } = review
   const shown = would === null ? groups : groups.filter(({ outcome }) => outcome === would)
   const total = Object.values(would === null ? counts : { would: counts[would] }).reduce((sum, n) => sum + n, 0)
   const which =
     total === count ? 'What they would do' : `What all ${formatCount(total)} rows would do that have not left`
-  return html`<p>${which}, as the mirror showed it at ${timeWithSeconds(new Date(at).toISOString(), frame)}:</p>${groupList(shown)}`
+  return html`<p>${which}, ${reviewAge(review, frame)}:</p>${groupList(shown)}`
 }
 
 type RowsToShow = {

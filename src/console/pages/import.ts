@@ -132,17 +132,17 @@ ${section('What is wrong', html`${kindTable(kinds)}${download}`)}`
 
 /** Of a file without mistakes: what was not queued, as it was queued before, and what was concluded. */
 export function importedPage(
-  { batch, queued, known, differing, notices, emptyRows }: QueuedImport,
+  { batch, queued, alreadyQueued, differing, notices, emptyRows }: QueuedImport,
   frame: ProjectFrame,
 ): Page {
-  const before = `${pluralize(known, 'write-back')} of the file ${known === 1 ? 'was' : 'were'} queued before, by the same ref.`
+  const before = `${pluralize(alreadyQueued, 'write-back')} of the file ${alreadyQueued === 1 ? 'was' : 'were'} queued before, by the same ref.`
   const to = batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch)
-  const content = html`<p><b>${pluralize(queued, 'write-back')} queued as drafts.</b>${known === 0 ? nothing : ` ${before}`}</p>
+  const content = html`<p><b>${pluralize(queued, 'write-back')} queued as drafts.</b>${alreadyQueued === 0 ? nothing : ` ${before}`}</p>
 ${emptyNote(emptyRows)}${differing === 0 ? nothing : html`<p class="problem">What differs from what was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`}
 ${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notices, 'Rows to look at, the most frequent first'))}
 <p><a class="button" href="${to}">Show it</a></p>`
   return {
-    title: queued === 0 ? 'Nothing was queued' : known === 0 ? 'Queued as drafts' : 'Queued in part',
+    title: queued === 0 ? 'Nothing was queued' : alreadyQueued === 0 ? 'Queued as drafts' : 'Queued in part',
     section: 'Write-backs',
     content,
   }

@@ -93,7 +93,7 @@ function pauseSentences({ paused, held, sending, failures }: OverviewData, frame
     found.push({ kind: 'act', text })
   }
   found.push(...holdingSentences(sending, frame))
-  for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'pass').slice(0, 3)) {
+  for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'sync').slice(0, 3)) {
     const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - Date.parse(since))}: ${foreignText(reason)}`
     found.push({ kind: 'wrong', text })
   }

@@ -116,15 +116,17 @@ export function keyText(column: string, value: PeriodValue): Html | string {
 
 /** The conversations behind a number, or with null behind all; null: there are none to show, or the key has no value. */
 function factsAddress({ name, table, period, frame }: View, column: string | null, key: PeriodRow): string | null {
-  const { id, counted } = table
-  const isCounted =
-    column === null ? typeof id === 'object' || Object.values(counted).includes(null) : Object.hasOwn(counted, column)
+  const { counted } = table
+  const isCounted = column === null ? Object.values(counted).includes(null) : Object.hasOwn(counted, column)
   if (!isCounted) return null
   if (Object.values(key).some((value) => value === null || value === '')) return null
-  const { date: on = null, agent_name: agent = period.agent, metric: _, ...rest } = key
+  const { date: on = null, agent_name: agent = period.agent, ...rest } = key
   const values = Object.entries({ on, agent, ...rest }).map(([of, value]) => [of, value === null ? null : `${value}`])
-  const facts = typeof id === 'object' ? { of: id.leadsTo, count: null } : { of: name, count: column }
-  return keepPeriod(addressOf(frame, 'conversations'), period, { ...facts, ...Object.fromEntries(values) })
+  return keepPeriod(addressOf(frame, 'conversations'), period, {
+    of: name,
+    count: column,
+    ...Object.fromEntries(values),
+  })
 }
 
 const dayMs = 86_400_000

@@ -1,14 +1,12 @@
-/** What the service turned out to do, and the webhooks that it delivered. */
-import { formatCount } from '../../values/format.ts'
-import { html } from '../../values/html.ts'
+/** What the service turned out to do. */
+import { readBehaviours } from '../../maintenance/sql/status.ts'
 import { section, table } from '../blocks.ts'
 import type { Page } from '../frame.ts'
 import type { ScreenRequest } from '../screen.ts'
-import { readServiceFacts } from '../sql/service.ts'
 import { ago, foreignText } from '../text.ts'
 
 export async function showService({ db, frame }: ScreenRequest): Promise<Page> {
-  const { behaviours, deliveries } = await readServiceFacts(db, frame.now)
+  const behaviours = await readBehaviours(db.db, db.project)
   const learned = table(
     'What the service does',
     ['About', 'What it does', 'How this is known', 'Learned'],
@@ -18,14 +16,7 @@ export async function showService({ db, frame }: ScreenRequest): Promise<Page> {
     }),
     'Nothing has been learned yet: the first sync does.',
   )
-  const webhooks = table(
-    'Deliveries by what was read because of them',
-    ['Read because of it', '#Deliveries', 'The last one'],
-    deliveries.map(({ found, count, last }) => [foreignText(found), formatCount(count), ago(last, frame)]),
-    'There were none.',
-  )
-  const content = html`${section('What its documentation leaves open', learned)}
-${section('Webhooks of the last 30 days', webhooks)}`
+  const content = section('What its documentation leaves open', learned)
   return { title: 'Service', section: 'Service', content }
 }
 
@@ -51,7 +42,6 @@ const sentences: Readonly<Record<string, Sentence>> = {
   fields_by_id: (fields) => `A row that is asked for by its id has other fields: ${fields}.`,
   note_field: (field) => `The text of a note is in the field ${field}.`,
   note_field_asked: (field) => `An answer asked for the text of a note in the field ${field}.`,
-  margin: (share) => `This much of the limit stays unused: ${share}.`,
 }
 
 /** `of`: the stream, or what else it is about. A fact without a sentence is named as it is. */

@@ -1,7 +1,6 @@
 /** One write-back: what it sends, where it stands, its history; an uncertain one beside the thread. */
 import { findOpenGrace } from '../../app/outbox.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
-import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { readWriteback } from '../../outbox/read-reports.ts'
 import { withOutboxSnapshot } from '../../outbox/sql/outbox.ts'
@@ -38,7 +37,7 @@ export async function showWriteback(request: ScreenRequest): Promise<Page | null
     ]),
     'Nothing has happened yet.',
   )
-  const why = writeback.error ?? writeback.step
+  const why = writeback.error ?? writeback.reason
   const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why === null ? nothing : html` ${foreignText(why)}`}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
 ${offered.length === 0 ? nothing : uncertainHelp(writeback, frame)}
@@ -73,7 +72,7 @@ function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: Project
 
 type WritebackReport = Awaited<ReturnType<typeof readWriteback>>
 
-function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: ProjectFrame) {
+function factsOf({ writeback, waitsFor, holds }: WritebackReport, frame: ProjectFrame) {
   const { conversationId, visitorId, visitorName, batchId, sourceRow, foundBy, createdBy, approvedBy, decidedBy } =
     writeback
   const { attempts, sentAt, finishedAt, expiresAt } = writeback
@@ -86,7 +85,6 @@ function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: 
         ? link('visitors', visitorId, visitorName)
         : foreignText(null)
   const unless = (text: string | null) => (text === null ? null : foreignText(text))
-  const verdict = check && html`${timeOf(check.checkedAt, frame)}: ${foreignText(describeVerdict(check))}`
   return facts([
     ['About', target],
     ['Found by', unless(foundBy)],
@@ -97,7 +95,6 @@ function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: 
     ['Last decision', decidedBy === null ? null : by(decidedBy)],
     ['Sent', attempts === 0 ? null : html`${pluralize(attempts, 'time')}, last at ${timeOf(sentAt, frame)}`],
     ['Settled', finishedAt === null ? null : timeOf(finishedAt, frame)],
-    ['Checked', verdict && html`${verdict}${check?.isVoid ? ' (before its last change)' : ''}`],
     ['Waits for', waitsFor && html`${link('writebacks', waitsFor.id)}, which is ${statusWords[waitsFor.status].word}`],
     ['Holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
     ['Expects', unless(writeback.expect)],

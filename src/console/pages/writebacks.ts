@@ -117,7 +117,7 @@ export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Ht
       foreignText(entry.visitorName ?? entry.conversationId ?? entry.visitorId),
       shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140),
       statusOf(entry.status, frame),
-      shortened(entry.error ?? entry.step, 140),
+      shortened(entry.error ?? entry.reason, 140),
     ]),
   )
 }
@@ -168,21 +168,18 @@ export function foundText(foundBy: string | null): Html {
   return foundBy === null ? nothing : html`<br><span class="faint">found by ${foreignText(foundBy)}</span>`
 }
 
-function rowCells(
-  { position, outcome, lastWords, effect, differs, payload, ...row }: RowToPick,
-  frame: ProjectFrame,
-): Cell[] {
+function rowCells({ position, outcome, lastWords, effect, payload, ...row }: RowToPick, frame: ProjectFrame): Cell[] {
   return [
     linkTo(frame, 'writebacks', row.id, String(position)),
     html`${foreignText(row.visitorName ?? row.target)}${foundText(row.foundBy)}${quoted(lastWords)}`,
     html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}`,
-    effectText({ outcome, effect, differs }),
+    effectText({ outcome, effect }),
   ]
 }
 
-/** What a row would do, and what the service shows instead. */
-export function effectText({ outcome, effect, differs }: Pick<ReviewedRow, 'outcome' | 'effect' | 'differs'>): Html {
-  return html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}${differs === null ? nothing : html`<br><span class="problem">${shortened(differs, 300)}</span>`}`
+/** What a row would do. */
+export function effectText({ outcome, effect }: Pick<ReviewedRow, 'outcome' | 'effect'>): Html {
+  return html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}`
 }
 
 /** The visitor's last words, below the name. */

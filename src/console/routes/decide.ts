@@ -41,14 +41,13 @@ export function addDecisions(app: FastifyInstance, site: Site): void {
     const back = backTo({ project: project.name }, asked)
     if (refusal !== null) return refuse(reply, refusal, back)
     const audit = (count: number) => auditOf(asked, true, count)
-    const outcome = await decide(config, reads, project, { ...asked, by: viewer.name, audit, log }).catch(refusalOf)
-    if (asked.decision === 'check' && !(outcome instanceof UserError)) await store.append(audit(0), now())
+    const outcome = await decide(config, reads.reviews, project, { ...asked, by: viewer.name, audit }).catch(refusalOf)
     const frame = await site.projectFrame(viewer, project)
     const warehouse = await reads.warehouse()
     const outbox = createOutbox(warehouse.projectDb(project.projectId))
     const answer = async (to = back) => ({
       to,
-      asItIs: await showNow({ outbox, warehouse, checks: reads.checks }, project, { id: asked.batch, frame }),
+      asItIs: await showNow({ outbox, warehouse }, project, { id: asked.batch, frame }),
     })
     // What was asked for is not possible as things are: a batch is stopped already, say.
     if (outcome instanceof UserError)
@@ -136,7 +135,7 @@ function auditOf(asked: Asked, isMade: boolean, count: number): NewAuditEvent {
   ]
   return {
     ...{ project: project.projectId, person: viewer.name, role: viewer.role },
-    count: isAboutProject(decision) || decision === 'check' ? null : count,
+    count: isAboutProject(decision) ? null : count,
     action: decisions[decision].audited,
     subject: [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' '),
     detail: parts.length === 0 ? null : parts.join(' · '),

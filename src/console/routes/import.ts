@@ -53,20 +53,20 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
     site.send(reply.code(status), importPage(view, frame), project)
   const importFile = async (reply: FastifyReply, opened: Opened, form: ImportForm, file: KeptFile) => {
     const { config, project, viewer, frame } = opened
-    const audit: ImportOptions['audit'] = (count, known, batch) => ({
+    const audit: ImportOptions['audit'] = (count, alreadyQueued, batch) => ({
       ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'imported_drafts', count },
       subject: count === 0 ? null : batch,
-      detail: `${file.name}${known === 0 ? '' : ` · ${known} rows were queued before`}`,
+      detail: `${file.name}${alreadyQueued === 0 ? '' : ` · ${alreadyQueued} rows were queued before`}`,
     })
     const findConversation = viewer.hidesMessages ? { findConversation: findsNobody } : {}
     const options = { ...form, ...findConversation, createdBy: viewer.name, audit, now: now() }
     const result = await importDrafts(config, settingsOf(config, project), file, options).catch(toProblem)
     if ('problem' in result) return show(reply, 422, { ...form, ...result }, opened)
     const { report, mistakesFile, head } = result
-    if ('known' in report) {
-      const { batch, known, notices, emptyRows } = report
+    if ('alreadyQueued' in report) {
+      const { batch, alreadyQueued, notices, emptyRows } = report
       // What the person has let through, they know.
-      const isToBeSeen = notices.some(({ override }) => override === null) || (known > 0 && batch === null)
+      const isToBeSeen = notices.some(({ override }) => override === null) || (alreadyQueued > 0 && batch === null)
       if (isToBeSeen) return site.send(reply, importedPage(report, frame), project)
       if (batch === null) return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
       const empty = emptyRows === 0 ? null : String(emptyRows)

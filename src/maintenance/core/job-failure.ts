@@ -8,9 +8,8 @@ import type { EpochMs, Ms } from '../../values/time.ts'
  * none of this queue runs, because someone paused it. `write_ahead_log`: not a job, but the log of SQLite grows.
  */
 const jobKinds = [
-  'pass',
+  'sync',
   'writebacks',
-  'webhooks',
   'schedule',
   'housekeeping',
   'maintenance',
@@ -53,15 +52,14 @@ const minuteMs: Ms = 60_000
 const dayMs: Ms = 86_400_000
 
 /**
- * A failure expires after this time without a new one, because its job may no longer exist. Failing lanes and
- * deliveries are retried within minutes; a schedule may fire only once a week.
+ * A failure expires after this time without a new one, because its job may no longer exist. Failing lanes are retried
+ * within minutes; a schedule may fire only once a week.
  */
 const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
-  pass: 8 * dayMs,
+  sync: 8 * dayMs,
   schedule: 8 * dayMs,
   housekeeping: 2 * dayMs,
   writebacks: 15 * minuteMs,
-  webhooks: 120 * minuteMs,
   maintenance: 15 * minuteMs,
   outbox_poll: 15 * minuteMs,
   queue: 15 * minuteMs,
@@ -76,7 +74,7 @@ export function isExpired(
   now: EpochMs,
   isWarehouseError: boolean,
 ): boolean {
-  const isRepeated = isWarehouseError && !['pass', 'schedule', 'housekeeping'].includes(job)
+  const isRepeated = isWarehouseError && !['sync', 'schedule', 'housekeeping'].includes(job)
   return now - lastAt > (isRepeated ? repeatsWithinMs : expiresAfterMs[job])
 }
 
@@ -93,7 +91,7 @@ export function isStreamFailing(failing: readonly FailingJob[], project: Project
 
 /** The stream and the mode of a failing sync job or audit. */
 export function failedSync({ job, key }: Pick<JobFailure, 'job' | 'key'>) {
-  const [named, mode = null] = job === 'pass' ? key.split('/') : []
+  const [named, mode = null] = job === 'sync' ? key.split('/') : []
   return { stream: streamNames.find((stream) => stream === named) ?? null, mode }
 }
 

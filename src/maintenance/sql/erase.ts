@@ -59,10 +59,7 @@ function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
   const part = (table: string, column: string, some: readonly string[]) => {
     return { table, where: sql`${sql.ref(column)} ${inList(kind, some)}` }
   }
-  const anyMention = (table: string, column: string) => {
-    const mentions = all.map((id) => sql`lower(${sql.ref(column)}) like ${`%${id.toLowerCase()}%`}`)
-    return { table, where: sql.join([sql`false`, ...mentions], sql` or `) }
-  }
+  const anyMention = (table: string, column: string) => ({ table, where: mentionsAny(sql.ref(column), all) })
   return [
     ...Object.entries(erasedTables).map(([table, named]) => {
       // The ids of a list's rows have been found by the others.
@@ -75,11 +72,20 @@ function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
     }),
     part('facts_due', 'id', all),
     part('sync_children', 'parent_id', all),
-    part('sync_census', 'id', all),
-    part('sync_audit_rows', 'row_id', all),
-    anyMention('sync_gaps', 'subject'),
-    anyMention('webhook_deliveries', 'body'),
+    part('sync_seen_rows', 'id', all),
+    anyMention('sync_gaps', 'dedup_key'),
   ]
+}
+
+function mentionsAny(text: RawBuilder<unknown>, ids: readonly string[]): RawBuilder<unknown> {
+  const mentions = ids.map((id) => sql`lower(${text}) like ${`%${id.toLowerCase()}%`}`)
+  return sql.join([sql`false`, ...mentions], sql` or `)
+}
+
+/** The numbers of an audit stay, without what differed. */
+async function eraseAuditDifferences({ db, project }: ProjectDb, ids: Ids): Promise<void> {
+  const mentioned = mentionsAny(sql`cast(differences as text)`, Object.values(ids).flat())
+  await sql`update sync_audits set differences = null where project_id = ${project} and (${mentioned})`.execute(db)
 }
 
 function writebacksOf({ kind, project }: ProjectDb, { visitors, conversations }: Ids): RawBuilder<unknown> {
@@ -125,6 +131,7 @@ export async function erase(context: ProjectDb, visitor: string, by: string): Pr
     await removeSearchEntries(trx, ids.conversations)
     for (const { table, where } of partsOf(trx, ids))
       await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(trx.db)
+    await eraseAuditDifferences(trx, ids)
     const count = Object.values(counted).reduce((sum, some) => sum + some, 0)
     const event = { action: 'visitor_erased', subject: null, count, detail: 'by the command line' }
     await appendEvent(trx.db, { project: trx.project, person: by, role: 'approver', ...event }, trx.clock())

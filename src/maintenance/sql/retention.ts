@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Retention } from '../../config/fields.ts'
 import { readCursor, writeCursors } from '../../mirror/sql/sync-state.ts'
-import { createDeliveries } from '../../mirror/sql/webhook-deliveries.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { deleteBudgetHistory } from '../../service/sql/request-counts.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -73,25 +72,19 @@ const dayMs = daySeconds * 1000
 /** Of audits, three times what `status` counts. */
 const recordRetentionMs = {
   idleRuns: 7 * dayMs,
-  deliveries: 30 * dayMs,
   audits: 90 * dayMs,
   budget: 90 * dayMs,
 } as const
 
 /** Deletes what the program keeps for itself. No row refers to a run that changed nothing. */
-export async function deleteOldRecords(db: Db, kind: DatabaseKind, now: EpochMs) {
+export async function deleteOldRecords(db: Db, now: EpochMs) {
   const before = (kept: keyof typeof recordRetentionMs) => toTimestamp(now - recordRetentionMs[kept])
   const { numAffectedRows: runs } = await sql`
     delete from sync_runs
     where finished_at < ${before('idleRuns')} and rows_changed = 0 and strings_escaped = 0`.execute(db)
-  const deliveries = createDeliveries(db, kind)
-  const oldDeliveries = await deliveries.deleteOlderThan(now - recordRetentionMs.deliveries)
-  const isOldAudit = sql`finished_at < ${before('audits')}`
-  await sql`delete from sync_audit_rows where exists (select 1 from sync_audits as audit
-    where audit.project_id = sync_audit_rows.project_id and audit.id = audit_id and ${isOldAudit})`.execute(db)
-  await sql`delete from sync_audits where ${isOldAudit}`.execute(db)
+  await sql`delete from sync_audits where finished_at < ${before('audits')}`.execute(db)
   await deleteBudgetHistory(db, now - recordRetentionMs.budget)
-  return { runsDeleted: Number(runs), deliveriesDeleted: oldDeliveries + (await deliveries.trimDone()) }
+  return { runsDeleted: Number(runs) }
 }
 
 async function joinOfAllProjects(db: Db, kind: DatabaseKind, limit: string | null, until: number): Promise<number> {

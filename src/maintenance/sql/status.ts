@@ -7,7 +7,7 @@ import type { AuditEstimate, GapReport, SyncMode, SyncOutcome } from '../../mirr
 import { readAuditEstimates, readMirrorState } from '../../mirror/sql/mirror-state.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { estimateRequestsMs, steadyLimits } from '../../service/core/budget.ts'
-import { type BudgetPolicy, decodeMargins } from '../../service/core/margin.ts'
+import type { BudgetPolicy } from '../../service/core/budget-policy.ts'
 import { countRecentRequests } from '../../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
@@ -35,8 +35,6 @@ export async function readStatus(
     return { stream, ...counted, ...lastSync, failed: failed ?? unreadable, ahead, due }
   })
   const due = streams.reduce((total, { due }) => total + due, 0)
-  const behaviours = await readBehaviours(db, project)
-  const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
   const { rate } = policy
   return {
     streams,
@@ -46,13 +44,13 @@ export async function readStatus(
     running,
     gaps: await listGaps(db, project),
     facts: await countPendingConversations(context),
-    nameless: await createOutbox(context).countWithoutProject(),
-    behaviours,
+    withoutProject: await createOutbox(context).countWithoutProject(),
+    behaviours: await readBehaviours(db, project),
     budget: {
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
       limit: rate.requests,
       windowMs: rate.windowMs,
-      forecastMs: estimateRequestsMs(limits, due),
+      forecastMs: estimateRequestsMs(steadyLimits(policy), due),
       lost,
     },
   }
@@ -79,7 +77,7 @@ export async function readProjectState(context: ProjectDb, now: number) {
     ...(await readProjectIncidents(db, project, now)),
     audits: await readAuditEstimates(context, now),
     writebacks: await createOutbox(context).countByStatus({}),
-    heldLanes: await countBlockedLanes(db, project),
+    blockedLanes: await countBlockedLanes(db, project),
   }
 }
 
@@ -167,7 +165,7 @@ export type StatusReport = {
   readonly clockOffset: number | null
   /** The process that is syncing now, if any. */
   readonly running: { readonly holder: string; readonly since: string } | null
-  /** Running workers. `queue`: redis, postgres or embedded. `heardAt`: the last heartbeat. */
+  /** Running workers. `queue`: redis or embedded. `heardAt`: the last heartbeat. */
   readonly workers: readonly {
     readonly holder: string
     readonly queue: string
@@ -185,9 +183,9 @@ export type StatusReport = {
   readonly audits: readonly AuditEstimate[]
   readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
-  readonly nameless: number
+  readonly withoutProject: number
   /** Lanes that wait until a person resolves an uncertain write-back. */
-  readonly heldLanes: number
+  readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
   /** Requests of all processes in the last window, and how long the pending work takes at the configured rate. */
   readonly budget: {

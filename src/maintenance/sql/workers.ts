@@ -1,13 +1,18 @@
 /** What workers record: that they are alive, by a heartbeat, and which of their jobs are failing. */
 import { sql } from 'kysely'
+import type { BackendKind } from '../../config/queue-backends.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { currentProcess, heartbeatTimeoutMs, isProcessAlive, processLabel } from '../../warehouse/process-identity.ts'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 
-/** `queue`: redis, postgres or embedded. `configuration`: digest of its projects and schedules. */
-type WorkerRecord = { readonly id: string; readonly queue: string; readonly configuration: string }
+/** `configuration`: digest of its projects and schedules. */
+type WorkerRecord = {
+  readonly id: string
+  readonly queue: BackendKind
+  readonly configuration: string
+}
 
 /** `id`: of this worker. Also deletes stale rows. */
 export async function recordWorkerHeartbeat(db: Db, worker: WorkerRecord, now: EpochMs): Promise<void> {
@@ -26,7 +31,7 @@ export async function removeWorker(db: Db, id: string): Promise<void> {
 
 /** Whether the live workers have different projects or schedules. */
 export async function doWorkersDiffer(db: Db, now: EpochMs): Promise<boolean> {
-  return new Set((await readLiveRows(db, now)).flatMap(({ configuration }) => configuration ?? [])).size > 1
+  return new Set((await readLiveRows(db, now)).map(({ configuration }) => configuration)).size > 1
 }
 
 /** The workers that are alive, oldest first. */

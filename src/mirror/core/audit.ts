@@ -4,7 +4,8 @@
  *
  * Samples of several nights may be counted together because each is drawn anew, from all rows of its night, whatever earlier
  * ones found: the limit then holds for the average of these nights, also if the share changed from night to night
- * (Hoeffding 1956). Therefore no night is left out, and a difference that was found counts until its night is a month ago.
+ * (Hoeffding 1956). Therefore no audit that ended is left out, and a difference that was found counts for a month. An
+ * interrupted audit counts for nothing, whatever it found: what interrupts it does not depend on that.
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { formatCount } from '../../values/format.ts'
@@ -27,6 +28,8 @@ export type AuditResult = {
   readonly compared: number
   /** Of the compared ones. A change that the next incremental sync brought does not count. */
   readonly differing: number
+  /** Of the differing ones: those that are stored again as the service has them. */
+  readonly corrected: number
   /** The service answered 404: deleted there since the last reconcile. Not compared. */
   readonly gone: number
   /** The service did not let them be read. Not compared. */
@@ -219,31 +222,8 @@ export type Difference = {
   readonly fields: readonly string[]
 }
 
-/** An audit that has not finished. */
-export type OpenAudit = {
-  readonly id: string
-  readonly stream: AuditedStream
-  readonly startedAt: EpochMs
-  readonly drawn: number
-  /** The sync that followed the first comparison has ended. */
-  readonly isSynced: boolean
-}
-
 /** A difference, and a hash of the row that is stored here; null = none is. */
 export type SeenDifference = Difference & { readonly storedHash: string | null }
-
-/**
- * `drawn`: not read yet. `suspected`: it differed; the sync that follows may still bring the change. `confirmed`: it differs,
- * and is not corrected yet. The others are final.
- */
-export type AuditRowState = 'drawn' | 'suspected' | 'confirmed' | 'equal' | 'differing' | 'gone' | 'unreadable'
-
-/** The states that an audit works on, in this order. */
-export type OpenRowState = Extract<AuditRowState, 'drawn' | 'suspected' | 'confirmed'>
-
-export type AuditRow = { readonly id: string; readonly differences: readonly SeenDifference[] }
-
-export type AuditRowResult = AuditRow & { readonly state: AuditRowState }
 
 /**
  * Differences that were there before a sync and are there after it, while the mirror still stores the same row: the sync

@@ -41,14 +41,14 @@ export type PendingParent = {
   /** Increases whenever the parent changes in a way that may mean new children. */
   readonly requestedVersion: number
   /** The version that the last completed read was for; 0 if there was none. */
-  readonly fetchedVersion: number
+  readonly readVersion: number
   /** The cursor of the last completed read; null before the first one. */
   readonly cursor: string | null
   readonly attempts: number
   /** When it was last read, by this machine's clock; null = never. */
   readonly checkedAt: EpochMs | null
   /** Already read, and to be read again from its beginning, for a reconcile or a full sync. */
-  readonly needsFullReread: boolean
+  readonly rereadWhole: boolean
   /** The parent's last activity as its row shows it: `occurred_at`, `last_message_at`, or when a visitor was last seen. */
   readonly parentLastActiveAt: EpochSeconds | null
 }
@@ -71,7 +71,7 @@ export type ChildReadResult = {
 }
 
 /** The window of a stored rollup, and when it was last read, by the service's clock. */
-export type StoredRollup = Omit<LocalDay, 'date'> & { readonly timeZone: string | null; readonly readAt: EpochSeconds }
+export type StoredRollup = Omit<LocalDay, 'date'> & { readonly timeZone: string; readonly readAt: EpochSeconds }
 
 /** `complete`: read to its end at least once. `skipped`: never, and the key lacked its scope the last time. */
 export type StreamReadStatus = 'complete' | 'skipped' | 'unfinished'

@@ -86,7 +86,7 @@ export type AuditReport = {
   readonly differences: readonly Difference[]
   /** What all audits of the last 30 days show. */
   readonly estimates: readonly AuditEstimate[]
-  readonly outcome: 'done' | 'interrupted'
+  readonly outcome: 'complete' | 'interrupted'
   readonly requests: number
   /** Why a stream was not audited, or deleted rows were not marked. Sentences for users. */
   readonly notices: readonly string[]

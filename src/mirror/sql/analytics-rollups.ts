@@ -13,10 +13,10 @@ import { type EncodedRow, textOf } from './encode-rows.ts'
 type RollupWindow = { readonly window_from: string; readonly window_to: string }
 
 export async function readRollups({ db, project }: ProjectDb): Promise<StoredRollup[]> {
-  const { rows } = await sql<RollupWindow & { time_zone: string | null; read_at: string | null }>`
+  const { rows } = await sql<RollupWindow & { time_zone: string; read_at: string }>`
     select window_from, window_to, time_zone, read_at from analytics_rollups
     where project_id = ${project} order by window_from desc`.execute(db)
-  return rows.map((row) => ({ ...toSpan(row), timeZone: row.time_zone, readAt: parseTime(row.read_at) ?? 0 }))
+  return rows.map((row) => ({ ...toSpan(row), timeZone: row.time_zone, readAt: toSeconds(row.read_at) }))
 }
 
 /**
@@ -30,7 +30,7 @@ export async function clearForRollup({ db, project, typed }: ProjectDb, row: Enc
   const zone = textOf(row, 'time_zone') ?? ''
   const { rows } = await sql<RollupWindow>`
     select window_from, window_to from analytics_rollups
-    where project_id = ${project} and (time_zone is distinct from ${typed('text', zone)}
+    where project_id = ${project} and (time_zone <> ${zone}
       or (window_from < ${dayTo} and window_to > ${dayFrom} and not (window_from = ${dayFrom} and window_to = ${dayTo})))
     order by window_from`.execute(db)
   if (rows.length === 0) return
@@ -85,7 +85,8 @@ export async function replaceMetrics({ db, kind, project }: ProjectDb, row: Enco
   collectNumbers(parseJson(textOf(row, 'raw') ?? ''), '', numbers)
   unescapePaths(numbers)
   const metrics = new Map([...numbers].map(([name, value]) => [encodeText(kind, name), value]))
-  const day = { project_id: project, ...window, day: textOf(row, 'day'), time_zone: textOf(row, 'time_zone') }
+  const text = (column: string) => textOf(row, column) ?? ''
+  const day = { project_id: project, ...window, day: text('day'), time_zone: text('time_zone') }
   const values = [...metrics].map(([metric, value]) => ({ ...day, metric, value }))
   for (const batch of batchesOf(values, 200)) await db.insertInto('analytics_metrics').values(batch).execute()
 }

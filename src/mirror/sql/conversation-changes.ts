@@ -22,14 +22,15 @@ const trackedColumns = [
   'origin',
 ] as const satisfies readonly (keyof (typeof tables)['conversations']['columns'])[]
 
-type StoredConversations = ReadonlyMap<string, Readonly<Record<string, string | null>>>
+type StoredConversation = Readonly<Record<string, string | null>> & { readonly id: string; readonly synced_at: string }
+type StoredConversations = ReadonlyMap<string, StoredConversation>
 
 /** The conversations of a page as they are stored before the page. */
 export async function readStoredConversations({ db, kind, project }: ProjectDb, rows: readonly EncodedRow[]) {
-  const { rows: stored } = await sql<Record<string, string | null>>`
+  const { rows: stored } = await sql<StoredConversation>`
     select id, deleted_at, synced_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
     where project_id = ${project} and id ${inList(kind, textsOf(rows, 'id'))}`.execute(db)
-  return new Map(stored.map((row) => [row.id ?? '', row]))
+  return new Map(stored.map((row) => [row.id, row]))
 }
 
 /**
@@ -58,11 +59,17 @@ export async function recordChanges(
     }
     if (previous === undefined || previous.deleted_at !== null || messageColumns.some(differs))
       withNewMessages.push(row)
-    for (const field of previous === undefined ? [] : trackedColumns.filter(differs))
+    if (previous === undefined) continue
+    for (const field of trackedColumns.filter(differs))
       changes.push({
-        ...{ project_id: trx.project, id: newId(requestedAt), conversation_id: id, field },
-        ...{ old_value: previous?.[field] ?? null, new_value: textOf(row, field) },
-        ...{ seen_at: toTimestamp(requestedAt), old_read_at: previous?.synced_at ?? null },
+        project_id: trx.project,
+        id: newId(requestedAt),
+        conversation_id: id,
+        field,
+        old_value: previous[field] ?? null,
+        new_value: textOf(row, field),
+        seen_at: toTimestamp(requestedAt),
+        old_read_at: previous.synced_at,
       })
   }
   const visitors = new Set(textsOf(withNewMessages, 'visitor_id'))

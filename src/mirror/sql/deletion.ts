@@ -11,7 +11,7 @@ import { markFactsOfParents } from './pending-facts.ts'
 import { streamTables } from './stream-tables.ts'
 import { readCursor, writeCursors } from './sync-state.ts'
 
-/** Deletions of this time count together, however many runs, webhooks and processes found them. */
+/** Deletions of this time count together, however many runs and processes found them. */
 const countedMs: Ms = 86_400_000
 
 /** Deletions up to this moment, in milliseconds since 1970, were confirmed by a person. */

@@ -27,13 +27,13 @@ export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(ga
   const [from_ts, to_ts] = [gap.from, gap.to].map((at) => (at === null ? null : rfc3339(at)))
   // Reasons quote values of the service, so they are shortened and stripped of what databases cannot store.
   const reason = gap.reason.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
-  const row = { project_id: trx.project, id: newId(now), stream: gap.stream, from_ts, to_ts, reason, subject: dedupKey }
+  const row = { project_id: trx.project, id: newId(now), stream: gap.stream, from_ts, to_ts, reason }
   await trx.db
     .insertInto('sync_gaps')
-    .values({ ...row, found_at: toTimestamp(now), seen_at: now })
+    .values({ ...row, dedup_key: dedupKey, found_at: toTimestamp(now), seen_at: now })
     .onConflict((conflict) =>
       conflict
-        .columns(['project_id', 'stream', 'subject'])
+        .columns(['project_id', 'stream', 'dedup_key'])
         .where('resolved_at', 'is', null)
         .doUpdateSet((eb) => ({ reason: eb.ref('excluded.reason'), seen_at: eb.ref('excluded.seen_at') })),
     )
@@ -45,7 +45,7 @@ export async function closeGaps(trx: ProjectDb, stream: StreamName, dedupKeys: r
   if (dedupKeys.length === 0) return
   await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
-    where project_id = ${project} and stream = ${stream} and subject ${inList(kind, dedupKeys)}
+    where project_id = ${project} and stream = ${stream} and dedup_key ${inList(kind, dedupKeys)}
       and resolved_at is null`.execute(db)
 }
 
@@ -53,7 +53,7 @@ export async function closeGaps(trx: ProjectDb, stream: StreamName, dedupKeys: r
 export async function readGapReason({ db, project }: ProjectDb, stream: StreamName, key: string) {
   const { rows } = await sql<{ reason: string }>`
     select reason from sync_gaps
-    where project_id = ${project} and stream = ${stream} and subject = ${key} and resolved_at is null`.execute(db)
+    where project_id = ${project} and stream = ${stream} and dedup_key = ${key} and resolved_at is null`.execute(db)
   return rows[0]?.reason ?? null
 }
 
@@ -62,16 +62,18 @@ export async function resolveGaps({ db, project, clock }: ProjectDb, stream: Str
   const { numAffectedRows } = await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and resolved_at is null
-      and subject not like 'parent:%' and subject <> ${massDeletionGapKey}
-      and (seen_at is null or seen_at < ${since})`.execute(db)
+      and dedup_key not like 'parent:%' and dedup_key <> ${massDeletionGapKey}
+      and seen_at < ${since}`.execute(db)
   return Number(numAffectedRows)
 }
 
 export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamName): Promise<Gap[]> {
-  const { rows } = await sql<{ from_ts: string | null; to_ts: string | null; reason: string; subject: string }>`
-    select from_ts, to_ts, reason, subject from sync_gaps
-    where project_id = ${project} and stream = ${stream} and resolved_at is null order by from_ts, subject`.execute(db)
-  return rows.map(({ from_ts, to_ts, reason, subject: dedupKey }) => {
+  const { rows } = await sql<{ from_ts: string | null; to_ts: string | null; reason: string; dedupKey: string }>`
+    select from_ts, to_ts, reason, dedup_key as "dedupKey" from sync_gaps
+    where project_id = ${project} and stream = ${stream} and resolved_at is null order by from_ts, dedup_key`.execute(
+    db,
+  )
+  return rows.map(({ from_ts, to_ts, reason, dedupKey }) => {
     return { stream, from: parseTime(from_ts) ?? null, to: parseTime(to_ts) ?? null, reason, dedupKey }
   })
 }

@@ -15,7 +15,6 @@ import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
   countPendingParents,
-  markChildrenPending,
   markFutureDatedPending,
   readPendingParents,
   recordChildFailure,
@@ -71,7 +70,6 @@ const writes = {
   correctFutureDueTimes,
   requestFullRereads,
   markFutureDatedPending,
-  markChildrenPending,
   forgetSeenRows,
   clearRecheck: (trx: ProjectDb, ids: readonly string[]) => removeFromIdSet(trx, recheckSet, ids),
   markDeleted,

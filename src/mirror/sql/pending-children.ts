@@ -27,11 +27,11 @@ export async function addPendingChildren(
 ): Promise<void> {
   if (ids.length === 0) return
   await sql`
-    insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
+    insert into sync_children (project_id, stream, parent_id, requested_version, read_version, due_at, attempts)
     select ${typed('text', project)}, ${typed('text', stream)}, listed.value, 1, 0, ${typed('integer', now)}, 0
     from ${listParameter(kind, ids)} as listed where true
     on conflict (project_id, stream, parent_id)
-    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`.execute(db)
+    do update set requested_version = sync_children.requested_version + 1, due_at = excluded.due_at`.execute(db)
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
@@ -43,7 +43,7 @@ export async function markChildrenPending(
 ): Promise<void> {
   if (ids.length === 0) return
   await sql`
-    update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}
+    update sync_children set requested_version = requested_version + 1, due_at = ${typed('integer', now)}
     where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(db)
 }
 
@@ -57,9 +57,9 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
   const version = typed('integer', requestedVersion)
   await sql`
     update sync_children set
-      fetched = case when fetched > ${version} then fetched else ${version} end,
-      due_at = case when wanted > ${version} then coalesce(due_at, ${now}) else ${typed('integer', dueAt)} end,
-      attempts = 0, error = null, whole = null, checked_at = ${now}, position = ${typed('text', cursor)},
+      read_version = case when read_version > ${version} then read_version else ${version} end,
+      due_at = case when requested_version > ${version} then coalesce(due_at, ${now}) else ${typed('integer', dueAt)} end,
+      attempts = 0, error = null, reread_whole = null, checked_at = ${now}, cursor = ${typed('text', cursor)},
       full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)}, full_read_at)
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
@@ -117,7 +117,7 @@ export async function markFutureDatedPending(
     update sync_children set due_at = ${at}
     where project_id = ${project} and stream = 'messages' and parent_id in (
       select parent_id from sync_children
-      where project_id = ${project} and stream = 'messages' and fetched > 0 and (due_at is null or due_at > ${at})
+      where project_id = ${project} and stream = 'messages' and read_version > 0 and (due_at is null or due_at > ${at})
         and parent_id in (
           select conversation_id from messages where project_id = ${project} and created_at > ${after}
           union all select id from conversations
@@ -127,9 +127,9 @@ export async function markFutureDatedPending(
 
 /** Why children are pending, most urgent first. Each condition has its own partial index, with exactly this text. */
 const pendingConditions = {
-  refresh: 'fetched > 0 and whole is null',
-  firstRead: 'fetched = 0',
-  fullReread: 'fetched > 0 and whole is not null',
+  refresh: 'read_version > 0 and reread_whole is null',
+  firstRead: 'read_version = 0',
+  fullReread: 'read_version > 0 and reread_whole is not null',
 } as const
 
 /** Delays are shorter than this. */
@@ -145,7 +145,9 @@ export async function correctFutureDueTimes({ db, project, typed }: ProjectDb, s
     await sql`
       update sync_children set due_at = ${typed('integer', now)}
       where project_id = ${project} and stream = ${stream} and due_at is not null and due_at > ${latest}
-        and ${sql.raw(condition)} and (attempts = 0 and wanted > fetched or due_at > ${now + maxDelayMs})`.execute(db)
+        and ${sql.raw(condition)} and (attempts = 0 and requested_version > read_version or due_at > ${now + maxDelayMs})`.execute(
+      db,
+    )
   }
 }
 
@@ -168,18 +170,18 @@ export async function readPendingParents(context: ProjectDb, stream: ChildStream
       ? sql`null`
       : sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
           where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
-  type Row = Omit<PendingParent, 'parentLastActiveAt' | 'needsFullReread'>
+  type Row = Omit<PendingParent, 'parentLastActiveAt' | 'rereadWhole'>
   const pending: PendingParent[] = []
   for (const [i, isPending] of pendingSql(now).entries()) {
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
-    const { rows } = await sql<Row & { at: string | null; whole: number | null }>`
-      select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor",
-        attempts, checked_at as "checkedAt", whole, ${lastActiveAt} as at from sync_children
+    const { rows } = await sql<Row & { at: string | null; rereadWhole: number | null }>`
+      select parent_id as "parentId", requested_version as "requestedVersion", read_version as "readVersion", cursor,
+        attempts, checked_at as "checkedAt", reread_whole as "rereadWhole", ${lastActiveAt} as at from sync_children
       where project_id = ${context.project} and stream = ${stream} and ${isPending}
       order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)
-    for (const { at, whole, ...row } of rows)
-      pending.push({ ...row, needsFullReread: whole !== null, parentLastActiveAt: parseTime(at) ?? null })
+    for (const { at, rereadWhole, ...row } of rows)
+      pending.push({ ...row, rereadWhole: rereadWhole !== null, parentLastActiveAt: parseTime(at) ?? null })
   }
   return pending
 }
@@ -232,10 +234,10 @@ export async function requestFullRereads(trx: ProjectDb, stream: ChildStreamName
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const isDue = sql`due_at is not null and due_at <= ${now}`
   const result = await sql`
-    update sync_children set due_at = ${typed('integer', now)}, whole = 1
-    where project_id = ${project} and stream = ${stream} and (fetched > 0 and ${isDue} or parent_id in (
+    update sync_children set due_at = ${typed('integer', now)}, reread_whole = 1
+    where project_id = ${project} and stream = ${stream} and (read_version > 0 and ${isDue} or parent_id in (
       select parent_id from sync_children
-      where project_id = ${project} and stream = ${stream} and ${which === 'all' ? sql`true` : sql`fetched > 0 and not (${isDue})`}
+      where project_id = ${project} and stream = ${stream} and ${which === 'all' ? sql`true` : sql`read_version > 0 and not (${isDue})`}
       order by coalesce(full_read_at, 0), checked_at limit ${limit}))`.execute(db)
   return Number(result.numAffectedRows ?? 0n)
 }

@@ -13,7 +13,7 @@ type Scope = 'all' | 'open'
 export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
   await sql`
-    insert into sync_census (project_id, census, id)
+    insert into sync_seen_rows (project_id, scan, id)
     select ${typed('text', project)}, ${typed('text', key)}, listed.value
     from ${listParameter(kind, ids)} as listed where true on conflict do nothing`.execute(db)
 }
@@ -21,18 +21,20 @@ export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: s
 /** Ids of the set, in id order. */
 export async function listIdSet({ db, project }: ProjectDb, key: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    select id from sync_census where project_id = ${project} and census = ${key} order by id limit ${limit}`.execute(db)
+    select id from sync_seen_rows where project_id = ${project} and scan = ${key} order by id limit ${limit}`.execute(
+    db,
+  )
   return rows.map(({ id }) => id)
 }
 
 export async function removeFromIdSet({ db, kind, project }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
   await sql`
-    delete from sync_census where project_id = ${project} and census = ${key} and id ${inList(kind, ids)}`.execute(db)
+    delete from sync_seen_rows where project_id = ${project} and scan = ${key} and id ${inList(kind, ids)}`.execute(db)
 }
 
 export async function forgetSeenRows({ db, project }: ProjectDb, key: string): Promise<void> {
-  await sql`delete from sync_census where project_id = ${project} and census = ${key}`.execute(db)
+  await sql`delete from sync_seen_rows where project_id = ${project} and scan = ${key}`.execute(db)
 }
 
 export async function listUnseenRows(
@@ -82,6 +84,6 @@ function inScope(project: ProjectId, scope: Scope) {
 }
 
 function notSeen(project: ProjectId, key: string) {
-  return sql`not exists (select 1 from sync_census as seen
-    where seen.project_id = ${project} and seen.census = ${key} and seen.id = row.id)`
+  return sql`not exists (select 1 from sync_seen_rows as seen
+    where seen.project_id = ${project} and seen.scan = ${key} and seen.id = row.id)`
 }

@@ -28,7 +28,7 @@ export async function startRun(context: ProjectDb, mode: SyncMode, now: EpochMs,
   const times = { started_at: toTimestamp(now), beat_at: now, request_log: stringifyJson([[now, 0]]) }
   await db
     .insertInto('sync_runs')
-    .values({ project_id: project, id, mode, ...counts, ...times, holder: lockToken })
+    .values({ project_id: project, id, mode, ...counts, ...times, lock_token: lockToken })
     .execute()
   return id
 }
@@ -77,6 +77,14 @@ async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped,
     .execute()
 }
 
+/** When each stream was last read to its end (RFC 3339); a stream that never was is missing. */
+export async function readLastReads({ db, project }: ProjectDb): Promise<ReadonlyMap<StreamName, string>> {
+  const { rows } = await sql<{ stream: StreamName; at: string }>`
+    select stream, synced_at as at from sync_streams
+    where project_id = ${project} and synced_at is not null`.execute(db)
+  return new Map(rows.map(({ stream, at }) => [stream, at]))
+}
+
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
 export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
   const { rows } = await sql<{ stream: StreamName; status: StreamReadStatus }>`
@@ -90,7 +98,9 @@ export async function readStreamStatuses({ db, project }: ProjectDb, streams: re
 export async function failAbandonedRuns(trx: Db, project: ProjectId): Promise<void> {
   const { rows } = await sql<{ id: string; beat_at: EpochMs }>`
     select id, beat_at from sync_runs where project_id = ${project} and finished_at is null
-      and (holder is null or holder not in (select token from sync_locks where project_id = ${project}))`.execute(trx)
+      and (lock_token is null or lock_token not in (select token from sync_locks where project_id = ${project}))`.execute(
+    trx,
+  )
   for (const { id, beat_at } of rows)
     await sql`
       update sync_runs set outcome = 'failed', finished_at = ${toTimestamp(beat_at)}

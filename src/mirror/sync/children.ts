@@ -70,7 +70,7 @@ export async function syncChildren(
     const all = await run.mirror.readPendingParents(stream, now, isFirst ? 1 : batchSize)
     const pending = all.filter(({ parentId }) => !rereadParents.has(parentId))
     if (pending.length === 0) break
-    for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) rereadParents.add(parentId)
+    for (const { parentId, readVersion } of pending) if (readVersion > 0) rereadParents.add(parentId)
     failed.push(...(await readAll(run, stream, pending, read, tally)))
     if (tally.read === 0 && tally.refused.length >= maxRefused) break
   }
@@ -120,9 +120,9 @@ async function readLowWatermark({ mirror, cursorLimit }: SyncRun): Promise<Epoch
   return Math.min(latestSeen, cursorLimit())
 }
 
-function priorityOf({ fetchedVersion, needsFullReread }: PendingParent): Priority {
-  if (fetchedVersion === 0) return 'backfill'
-  return needsFullReread ? 'reconcile' : 'fresh'
+function priorityOf({ readVersion, rereadWhole }: PendingParent): Priority {
+  if (readVersion === 0) return 'backfill'
+  return rereadWhole ? 'reconcile' : 'fresh'
 }
 
 /** Schedules a retry of the failed parent and records a gap until then. Rethrows what stops the whole stream. */

@@ -143,9 +143,8 @@ async function noticeTimeZoneChange(run: SyncRun, stream: DailyStream, stored: r
   const outdated = outdatedRollups(stored, run.timeZone)
   const [newest, oldest] = [outdated[0], outdated.at(-1)]
   if (newest === undefined || oldest === undefined) return
-  const previousZone = newest.timeZone ?? 'another time zone'
   run.notices.add(
-    `The rollups were days of ${previousZone}; they are read again as days of ${run.timeZone}, one request per day.`,
+    `The rollups were days of ${newest.timeZone}; they are read again as days of ${run.timeZone}, one request per day.`,
   )
   const reason = `the rollups of these days are read again, as days of ${run.timeZone}`
   const gap = { stream: stream.name, from: oldest.from, to: newest.to - 1, reason, dedupKey: historyGapKey }

@@ -29,7 +29,7 @@ const maxInferredEnds = 1000
 /** The parents whose lists were taken for complete although `hasMore` was set, if a page without it has come since. */
 function disprovedEnds(run: SyncRun, { name }: ChildListStream, inferredEnds: readonly PendingParent[]) {
   if (run.profiles.get(name)?.isHasMoreReliableIfShort !== true) return []
-  return inferredEnds.map((parent) => ({ ...parent, needsFullReread: true }))
+  return inferredEnds.map((parent) => ({ ...parent, rereadWhole: true }))
 }
 
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */
@@ -37,7 +37,7 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
   const [start, isPartial] = [streamRange(run, stream.name), isLimited(run, stream.name)]
   const { timeColumn } = streamSpecs[stream.name]
   return async (parent, priority, lowWatermark) => {
-    const isFullRead = parent.needsFullReread || parent.cursor === null
+    const isFullRead = parent.rereadWhole || parent.cursor === null
     const ranges = isFullRead ? [start] : incrementalRanges(run, stream.name, parent, start)
     const readFrom = ranges.reduce((lo, range) => Math.min(lo, range.lo), Number.POSITIVE_INFINITY)
     const list = stream.list(run.projectId, parent.parentId)

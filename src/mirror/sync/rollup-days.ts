@@ -81,8 +81,7 @@ export function outdatedRollups(stored: readonly StoredRollup[], timeZone: strin
 
 /** Why the rollups may not be read in this time zone yet; null = they may. */
 export async function unconfirmedZoneReason(mirror: Pick<Mirror, 'readRollups' | 'readCursor'>, timeZone: string) {
-  // Rollups of an early version have no zone; those that are no days are duplicates.
-  const outdated = outdatedRollups(await mirror.readRollups(), timeZone).filter((rollup) => rollup.timeZone !== null)
+  const outdated = outdatedRollups(await mirror.readRollups(), timeZone)
   if (outdated.length === 0 || (await mirror.readCursor(zoneCursor)) === timeZone) return null
   return `the stored rollups are days of ${outdated[0]?.timeZone}, and the time zone is now ${timeZone}: ${outdated.length} of them would be replaced`
 }

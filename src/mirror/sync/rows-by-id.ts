@@ -1,22 +1,19 @@
 /**
  * Rows that are requested by their ids: those that a list did not show, which are marked as deleted only if the service
- * answers 404; those that a list showed older than they are here; and those that a webhook delivery refers to.
+ * answers 404; and those that a list showed older than they are here.
  */
 
 import type { MirrorRow } from '../../../schema/row.ts'
-import { childStreamsOf, type ListStreamName } from '../../../schema/stream-specs.ts'
-import { ApiError, isNotFound, isRefused, throwIfAborted, unreadableRowReason } from '../../service/core/api-failure.ts'
+import type { ListStreamName } from '../../../schema/stream-specs.ts'
+import { isNotFound, throwIfAborted, unreadableRowReason } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
-import { idIdentity } from '../../service/core/path-segment.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
 import { describeMassDeletion, isMassDeletion, massDeletionGapKey } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ListStream } from '../core/stream-kinds.ts'
-import { listStreams } from '../core/streams.ts'
-import { type MirroredRow, parseWebhook } from '../core/webhook-reference.ts'
 import { mapConcurrently } from './concurrency.ts'
 import { commitWithoutRows } from './pages.ts'
-import { createRunStats, priorityFor, type SyncRun } from './run.ts'
+import { priorityFor, type SyncRun } from './run.ts'
 
 const batchSize = 100
 const concurrency = 8
@@ -109,70 +106,4 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
     run.stats.recordPage(name, parsed.rows.length, result)
     return parsed.rows[0] ?? null
   })
-}
-
-type WebhookDeps = RereadDeps & {
-  readonly streams: SyncRun['streams']
-  /** Those that are mirrored, by the identity of their ids. */
-  readonly locateRows: (ids: readonly string[]) => Promise<ReadonlyMap<string, MirroredRow>>
-  /** The outcomes by stream and id that earlier deliveries of this batch already had. Mutable. */
-  readonly outcomes: Map<string, RowOutcome>
-}
-
-type RowOutcome = 'read' | 'gone' | 'refused'
-
-/** For the deliveries of one batch. */
-export function createWebhookDeps(deps: Omit<WebhookDeps, 'mode' | 'stats' | 'notices' | 'outcomes'>): WebhookDeps {
-  const stats = createRunStats(deps.now, () => {})
-  return { ...deps, mode: 'incremental', stats, notices: new Set(), outcomes: new Map() }
-}
-
-/** `found`: a summary for users. `needsListSync`: without usable ids, an incremental sync of the lists is needed. */
-type WebhookResult = { readonly found: string; readonly needsListSync: boolean }
-
-/**
- * Reads the rows that a webhook delivery refers to from the service; nothing of the delivery itself is mirrored. Throws
- * ApiError if the service does not answer or denies the key.
- */
-export async function syncReferencedRows(deps: WebhookDeps, body: string): Promise<WebhookResult> {
-  const { references, why } = parseWebhook(body)
-  const ids = references.map(({ id }) => id)
-  const mirrored = ids.length === 0 ? null : await deps.locateRows(ids)
-  // The mirror decides about an id's letters and table; the names in the payload are only hints.
-  const located = references.map((reference) => mirrored?.get(idIdentity(reference.id)) ?? reference)
-  const found: string[] = []
-  for (const stream of Object.values(listStreams)) {
-    const ofStream = located.filter(({ table }) => table === stream.name)
-    if (ofStream.length === 0 || !deps.streams.has(stream.name)) continue
-    const outcomes = await mapConcurrently(ofStream, concurrency, ({ id }) => rereadReferenced(deps, stream, id))
-    const counts = [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, all]) => `${all.length} ${outcome}`)
-    found.push(`${stream.name}: ${counts.sort().join(', ')}`)
-  }
-  if (found.length === 0) return { needsListSync: true, found: `lists, as ${why ?? 'none of its ids is known'}` }
-  return { needsListSync: false, found: found.join('; ') }
-}
-
-async function rereadReferenced(deps: WebhookDeps, stream: ListStream, id: string): Promise<RowOutcome> {
-  const name = `${stream.name}/${id}`
-  const outcome = deps.outcomes.get(name) ?? (await rereadWithChildren(deps, stream, id))
-  deps.outcomes.set(name, outcome)
-  return outcome
-}
-
-async function rereadWithChildren(deps: WebhookDeps, stream: ListStream, id: string): Promise<RowOutcome> {
-  try {
-    const [row = null] = await rereadByIds(deps, stream, [id], 'fresh')
-    if (row === null) return 'gone'
-    // A message or a recording may be new although its parent's row is unchanged.
-    for (const child of childStreamsOf(stream.name)) await deps.mirror.markChildrenPending(child, [id], deps.now())
-    return 'read'
-  } catch (error) {
-    if (isRefused(error) || isForbidden(error)) return 'refused'
-    throw error
-  }
-}
-
-/** A missing scope or an id of another project, which does not mean that the key itself is denied. */
-function isForbidden(error: unknown): boolean {
-  return error instanceof ApiError && error.failure.kind === 'denied' && error.failure.status === 403
 }

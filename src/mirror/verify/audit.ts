@@ -2,35 +2,35 @@
  * An audit: reads a random sample of the mirror again, in the lowest priority, and compares. What differs is compared once
  * more after an incremental sync, because only what that sync did not bring is an error; such rows are corrected.
  *
- * drawn → read and compared → (an incremental sync) → the suspected ones read once more → the confirmed ones corrected
- *
- * All of it is in the warehouse after each step, so an audit continues where it was stopped or killed, and several processes
- * may work on one.
+ * It stores one row when it has ended. What is interrupted or fails leaves none, and the next audit draws again: what it
+ * would have found is still there, because rows are corrected last, and without the service.
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import { ApiError, isBudgetUnavailable, isRefused, unreadableRowReason } from '../../service/core/api-failure.ts'
+import {
+  ApiError,
+  isBudgetUnavailable,
+  isRefused,
+  throwIfAborted,
+  unreadableRowReason,
+} from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
 import { formatCount } from '../../values/format.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import { batchesOf } from '../../warehouse/dialect.ts'
 import {
   type AuditedStream,
   type AuditResult,
-  type AuditRow,
-  type AuditRowResult,
-  type AuditRowState,
   confirmedDifferences,
   createSample,
-  type OpenAudit,
-  type OpenRowState,
+  type Difference,
   type Random,
+  type SeenDifference,
 } from '../core/audit.ts'
-import { isMassDeletion } from '../core/mirror.ts'
-import { listStreams } from '../core/streams.ts'
+import { isMassDeletion, type MirrorCommit } from '../core/mirror.ts'
 import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
-import { isStopped, mapConcurrently, throwIfSliceOver } from '../sync/concurrency.ts'
-import { type RereadDeps, rereadByIds } from '../sync/rows-by-id.ts'
-import { createRunStats } from '../sync/run.ts'
-import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
+import { mapConcurrently } from '../sync/concurrency.ts'
+import { auditedChild, type CompareDeps, compareParent, type ParentResult } from './compare-parent.ts'
 import { learnListedFields } from './learn-listed-fields.ts'
 
 /** `sampleSize`: how many rows are drawn at most. */
@@ -45,27 +45,20 @@ export type AuditDeps = CompareDeps &
     readonly mirror: Mirror
     readonly store: AuditStore
     readonly requestCount: () => number
-    /**
-     * `done`: an incremental sync of the audited streams began after the call and has ended. Throws ApiError if the sync
-     * failed.
-     */
-    readonly catchUp: (audit: OpenAudit) => Promise<'done' | 'not yet'>
-    readonly isSliceOver?: (() => boolean) | undefined
+    /** Runs an incremental sync of the stream and its children to its end. Throws ApiError if it fails. */
+    readonly catchUp: (stream: AuditedStream) => Promise<void>
     readonly onRow?: ((stream: AuditedStream) => void) | undefined
   }
 
-type AuditRun = AuditDeps & RereadDeps
-
 /** `notices`: sentences for users. */
-type AuditStep =
-  | { readonly kind: 'finished'; readonly result: AuditResult; readonly notices: readonly string[] }
-  /** The sync that must come first could not run now; continue later. */
-  | { readonly kind: 'waiting' }
-  /** Stopped on request, or at the end of the time slice; the next one continues. */
-  | { readonly kind: 'stopped' }
+type FinishedAudit = {
+  readonly result: AuditResult
+  readonly differences: readonly Difference[]
+  readonly notices: readonly string[]
+}
 
-/** An audit that is older is finished with what it has: the rows are read in random order, so those are a sample, too. */
-const abandonedAfterMs = 20 * 3_600_000
+/** An audit that takes longer ends with what it has read: rows are read in random order, so those are a sample, too. */
+const maxReadMs: Ms = 20 * 3_600_000
 
 const idsPerRead = 2000
 
@@ -82,53 +75,47 @@ export async function canAudit(mirror: Mirror, mirrored: ReadonlySet<StreamName>
   return mirrored.has(stream) && names.every((name) => statuses.get(name) === 'complete')
 }
 
-/** Begins an audit or continues the open one. Throws ApiError. */
-export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<AuditStep> {
-  const notices = new Set<string>()
-  const run: AuditRun = { ...deps, mode: 'reconcile', stats: createRunStats(deps.now, () => {}), notices }
-  try {
-    const result = await continueAudit(run, stream)
-    if (result === null) return { kind: 'waiting' }
-    const { gone, drawn } = result
-    const what = `the service did not find ${formatCount(gone)} of ${formatCount(drawn)} ${stream} that were read again`
-    if (isMassDeletion(gone, drawn)) notices.add(`nothing was marked as deleted, although ${what}: a fault is likelier`)
-    return { kind: 'finished', result, notices: [...notices] }
-  } catch (error) {
-    if (isStopped(error)) return { kind: 'stopped' }
-    throw error
-  }
-}
-
-/** Null: it has to wait. */
-async function continueAudit(deps: AuditRun, stream: AuditedStream): Promise<AuditResult | null> {
-  const { store } = deps
-  const open = await store.readOpen(stream)
-  const isAbandoned = open !== null && deps.now() - open.startedAt > abandonedAfterMs
-  if (isAbandoned) await store.finish(open, deps.now())
-  const audit = open === null || isAbandoned ? await beginAudit(deps, stream) : open
-  let hasRead = await settleAll(deps, audit, 'drawn', false)
-  const suspected = await store.listRows(audit, 'suspected', 1)
-  if (suspected.length > 0 && !audit.isSynced) {
-    if ((await deps.catchUp(audit)) === 'not yet') return null
-    await store.markSynced(audit, deps.now())
-    hasRead = true
-  }
-  hasRead = await settleAll(deps, audit, 'suspected', hasRead)
-  await settleAll(deps, audit, 'confirmed', hasRead)
-  await markGone(deps, audit)
-  return store.finish(audit, deps.now())
-}
-
-async function beginAudit(deps: AuditRun, stream: AuditedStream): Promise<OpenAudit> {
+/** Throws ApiError, also when it is interrupted. */
+export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<FinishedAudit> {
+  const startedAt = deps.now()
+  const requestsBefore = deps.requestCount()
   const sample = await drawSample(deps, stream)
   await learnListedFields(deps, stream, sample.ids)
-  return deps.store.start(stream, sample, deps.now())
+  const first = await compareRows(deps, stream, sample.ids, { until: startedAt + maxReadMs, hasRead: false })
+  const outcomes = await compareAgain(deps, stream, first)
+  const count = (kind: RowOutcome['kind']) => [...outcomes.values()].filter((outcome) => outcome.kind === kind).length
+  const differing = [...outcomes.values()].filter((outcome) => outcome.kind === 'differing')
+  const gone = [...outcomes].flatMap(([id, { kind }]) => (kind === 'gone' ? [id] : []))
+  const notices = await markDeleted(deps, stream, gone, outcomes.size)
+  const corrected = await mapConcurrently(differing, concurrency, (row) => correct(deps.mirror, row))
+  const seen = differing.flatMap(({ differences }) => differences)
+  const endedAt = deps.now()
+  const counts = {
+    population: sample.population,
+    drawn: sample.ids.length,
+    compared: count('equal') + differing.length,
+    differing: differing.length,
+    corrected: corrected.filter((isCorrected) => isCorrected).length,
+    gone: gone.length,
+    unreadable: count('unreadable'),
+    requests: deps.requestCount() - requestsBefore,
+    // A clock that is set back makes no negative time.
+    tookMs: Math.max(0, endedAt - startedAt),
+  }
+  const audit = { stream, startedAt: toTimestamp(startedAt), ...counts }
+  const result = await deps.store.add(audit, seen, endedAt)
+  const differences = seen.map(({ storedHash: _, ...difference }) => difference)
+  return { result, differences, notices }
 }
 
 /** `population`: how many rows could have been drawn. */
-export async function drawSample({ store, sampleSize, random }: SampleOptions, stream: AuditedStream) {
+export async function drawSample(
+  { store, sampleSize, random, signal }: SampleOptions & Pick<CompareDeps, 'signal'>,
+  stream: AuditedStream,
+) {
   const sample = createSample(sampleSize, random)
   for (let after: string | null = null; ; ) {
+    throwIfAborted(signal)
     const ids: readonly string[] = await store.listIds(stream, after, idsPerRead)
     // An id that no path can contain cannot be read, so it does not belong to what the audit speaks of.
     for (const id of ids) if (pathSegmentProblem(id) === null) sample.add(id)
@@ -138,51 +125,49 @@ export async function drawSample({ store, sampleSize, random }: SampleOptions, s
   return { population: sample.population(), ids: sample.draw() }
 }
 
-type SettleRow = (deps: AuditRun, audit: OpenAudit, row: AuditRow, from: OpenRowState) => Promise<AuditRowResult>
+type RowOutcome =
+  | { readonly kind: 'equal' | 'gone' | 'unreadable' }
+  | {
+      readonly kind: 'differing'
+      readonly differences: readonly SeenDifference[]
+      readonly corrections: readonly MirrorCommit[]
+    }
 
-/** For the first time, or once more: then only what differed before counts. */
-const compareRow: SettleRow = async (deps, { stream }, row, from) => {
-  const { id } = row
-  const found = await compareParent(deps, stream, id)
-  if (found.kind === 'gone') return { id, differences: [], state: 'gone' }
-  if (found.kind === 'unreadable') return { ...row, state: ifUnreadable(from) }
-  const isFirst = from === 'drawn'
-  const differences = isFirst ? found.differences : confirmedDifferences(row.differences, found.differences)
-  if (differences.length > 0) return { id, differences, state: isFirst ? 'suspected' : 'confirmed' }
-  const areChildrenWhole = found.children === null || found.children.incomplete === null
-  return { id, differences, state: areChildrenWhole ? 'equal' : 'unreadable' }
+/** Compares what is not equal once more after an incremental sync. The outcomes by id. */
+async function compareAgain(
+  deps: AuditDeps,
+  stream: AuditedStream,
+  first: ReadonlyMap<string, ParentResult>,
+): Promise<ReadonlyMap<string, RowOutcome>> {
+  const doubtful = [...first].flatMap(([id, result]) => (isDoubtful(result) ? [id] : []))
+  if (doubtful.length > 0) await deps.catchUp(stream)
+  // Of a person who was erased meanwhile nothing is stored again.
+  const erased = await deps.mirror.readErased(doubtful.map((id) => id.toLowerCase()))
+  const ids = doubtful.filter((id) => !erased.has(id.toLowerCase()))
+  const second = await compareRows(deps, stream, ids, { until: Number.POSITIVE_INFINITY, hasRead: true })
+  return new Map([...first].map(([id, result]) => [id, toOutcome(result, second.get(id))]))
 }
 
-/** A row that differed and cannot be read now counts as differing: another state would claim too much. */
-function ifUnreadable(from: OpenRowState): AuditRowState {
-  return from === 'drawn' ? 'unreadable' : 'differing'
+function isDoubtful(result: ParentResult): boolean {
+  return result.kind === 'gone' || (result.kind === 'compared' && result.differences.length > 0)
 }
 
-/**
- * Stores the row and its children as the service has them; children that it no longer has stay, as after every sync. It is
- * stored that the row differs before it is corrected: whoever compares it next finds it equal.
- */
-const correctRow: SettleRow = async (deps, { stream }, row) => {
-  const result = { ...row, state: 'differing' } as const
-  const found = await compareParent(deps, stream, row.id)
-  if (found.kind !== 'compared') return result
-  const { differences, children } = found
-  if (differences.some((difference) => difference.stream === stream))
-    await rereadByIds(deps, listStreams[stream], [row.id], 'reconcile')
-  const child = auditedChild(stream, deps.streams)
-  if (child === null || children === null || children.rows.length === 0) return result
-  const { rows, requestedAt } = children
-  const committed = await deps.mirror.commit({ stream: child.name, rows, requestedAt, isAuthoritative: true })
-  deps.stats.recordPage(child.name, rows.length, committed)
-  return result
+/** `second`: undefined if the row was compared only once. */
+function toOutcome(first: ParentResult, second: ParentResult | undefined): RowOutcome {
+  if (second === undefined) return isDoubtful(first) ? { kind: 'unreadable' } : toUndoubted(first)
+  if (second.kind === 'gone' || first.kind !== 'compared') return toUndoubted(second)
+  // A row that differed and cannot be read now counts as differing: another outcome would claim too much.
+  if (second.kind === 'unreadable') return { kind: 'differing', differences: first.differences, corrections: [] }
+  const differences = confirmedDifferences(first.differences, second.differences)
+  return differences.length === 0
+    ? toUndoubted(second)
+    : { kind: 'differing', differences, corrections: second.corrections }
 }
 
-/** Reads what was gone by its ids once more, which marks it as deleted, unless that is in doubt. */
-async function markGone(deps: AuditRun, audit: OpenAudit): Promise<void> {
-  const gone = await deps.store.listRows(audit, 'gone', audit.drawn)
-  if (isMassDeletion(gone.length, audit.drawn)) return
-  const ids = gone.map(({ id }) => id)
-  await rereadByIds(deps, listStreams[audit.stream], ids, 'reconcile')
+/** Apart from differences that do not count. */
+function toUndoubted(result: ParentResult): RowOutcome {
+  if (result.kind !== 'compared') return { kind: result.kind }
+  return { kind: (result.children?.incomplete ?? null) === null ? 'equal' : 'unreadable' }
 }
 
 const batchSize = 40
@@ -191,58 +176,35 @@ const concurrency = 8
 const fewRows = 5
 
 /**
- * Settles all rows of a state, and counts the requests and the time. `hasRead`: the service let something be read just now, so
- * that it does not fail as a whole. Returns whether one was read.
+ * Compares rows until a time. A row that fails while others do not is unreadable; if all of a batch fail, the service does.
+ * `hasRead`: the service let something be read just now, so that it does not fail as a whole.
  */
-async function settleAll(deps: AuditRun, audit: OpenAudit, from: OpenRowState, hasReadBefore: boolean) {
-  for (let hasRead = hasReadBefore; ; ) {
-    const rows = await deps.store.listRows(audit, from, batchSize)
-    if (rows.length === 0) return hasRead
-    throwIfSliceOver(deps)
-    const [startedAt, before] = [deps.now(), deps.requestCount()]
-    const { results, failure } = await settleBatch(deps, audit, from, rows, hasRead)
-    hasRead ||= results.length > 0
-    await deps.store.settle(audit, from, results)
-    // A clock that is set back does not take away from the time.
-    const tookMs = Math.max(0, deps.now() - startedAt)
-    await deps.store.addWork(audit, deps.requestCount() - before, tookMs)
-    for (const _ of results) deps.onRow?.(audit.stream)
-    if (failure !== null) throw failure
+async function compareRows(
+  deps: AuditDeps,
+  stream: AuditedStream,
+  ids: readonly string[],
+  { until, hasRead: hasReadBefore }: { readonly until: EpochMs; readonly hasRead: boolean },
+): Promise<ReadonlyMap<string, ParentResult>> {
+  const results = new Map<string, ParentResult>()
+  let hasRead = hasReadBefore
+  for (const batch of batchesOf(ids, batchSize)) {
+    if (deps.now() >= until) break
+    const failures: unknown[] = []
+    await mapConcurrently(batch, concurrency, async (id) => {
+      throwIfAborted(deps.signal)
+      const result = await compareParent(deps, stream, id).catch((error: unknown): ParentResult => {
+        if (!isOfRow(error)) throw error
+        if (!isRefused(error) && unreadableRowReason(error) === null) failures.push(error)
+        return { kind: 'unreadable' }
+      })
+      results.set(id, result)
+      deps.onRow?.(stream)
+    })
+    const isAnyRead = failures.length < batch.length
+    if (!isAnyRead && !(hasRead && batch.length <= fewRows)) throw failures[0]
+    hasRead ||= isAnyRead
   }
-}
-
-/**
- * A row that fails while others do not is unreadable; if all of them fail, the service does. What differed before is read
- * once more as long as others can be read. `failure`: why the others are not settled.
- */
-async function settleBatch(
-  deps: AuditRun,
-  audit: OpenAudit,
-  from: OpenRowState,
-  rows: readonly AuditRow[],
-  hasRead: boolean,
-): Promise<{ readonly results: readonly AuditRowResult[]; readonly failure: unknown }> {
-  const unreadable = ifUnreadable(from)
-  const failed: { readonly row: AuditRow; readonly error: unknown }[] = []
-  const fatal: unknown[] = []
-  const settled = await mapConcurrently(rows, concurrency, async (row): Promise<AuditRowResult | null> => {
-    if (fatal.length > 0) return null
-    try {
-      return await (from === 'confirmed' ? correctRow : compareRow)(deps, audit, row, from)
-    } catch (error) {
-      if (!isOfRow(error)) fatal.push(error)
-      else if (isRefused(error) || unreadableRowReason(error) !== null) return { ...row, state: unreadable }
-      else failed.push({ row, error })
-      return null
-    }
-  })
-  const results = settled.filter((result) => result !== null)
-  const [first] = failed
-  if (fatal.length > 0 || first === undefined) return { results, failure: fatal[0] ?? null }
-  const doAllFail = failed.length === rows.length
-  if (doAllFail && !(hasRead && rows.length <= fewRows)) return { results: [], failure: first.error }
-  const given = doAllFail || from === 'drawn' ? failed : []
-  return { results: [...results, ...given.map(({ row }) => ({ ...row, state: unreadable }))], failure: null }
+  return results
 }
 
 /** A failure that may concern only this row. */
@@ -250,4 +212,39 @@ function isOfRow(error: unknown): boolean {
   if (!(error instanceof ApiError) || isBudgetUnavailable(error.failure)) return false
   if (unreadableRowReason(error) !== null) return true
   return error.failure.kind !== 'aborted' && error.failure.kind !== 'denied'
+}
+
+/**
+ * Stores the row and its children as the service has them; children that it no longer has stay, as after every sync. Whether
+ * nothing differs any more.
+ */
+async function correct(
+  mirror: Pick<Mirror, 'commit'>,
+  { differences, corrections }: Extract<RowOutcome, { kind: 'differing' }>,
+): Promise<boolean> {
+  let isComplete = corrections.length > 0 && differences.every(({ kind }) => kind !== 'gone there')
+  for (const correction of corrections) {
+    const { rejectedRows = [] } = await mirror.commit(correction)
+    if (rejectedRows.length > 0) isComplete = false
+  }
+  return isComplete
+}
+
+/** Unless that is in doubt; then it says why. */
+async function markDeleted(
+  { mirror, now }: AuditDeps,
+  stream: AuditedStream,
+  ids: readonly string[],
+  read: number,
+): Promise<readonly string[]> {
+  if (isMassDeletion(ids.length, read)) {
+    const what = `the service did not find ${formatCount(ids.length)} of ${formatCount(read)} ${stream} that were read again`
+    return [`nothing was marked as deleted, although ${what}: a fault is likelier`]
+  }
+  const doubts = new Set<string>()
+  for (const id of ids) {
+    const doubt = await mirror.markDeleted(stream, id, now())
+    if (doubt !== null) doubts.add(doubt)
+  }
+  return [...doubts]
 }

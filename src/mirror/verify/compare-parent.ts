@@ -8,6 +8,7 @@ import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.
 import { stringifyJson } from '../../values/json.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { AuditedStream, Difference, SeenDifference } from '../core/audit.ts'
+import type { MirrorCommit } from '../core/mirror.ts'
 import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/paging-profile.ts'
 import type { ChildListStream } from '../core/stream-kinds.ts'
 import { listStreams, messages, visitorActivity } from '../core/streams.ts'
@@ -28,18 +29,21 @@ export function auditedChild(stream: AuditedStream, mirrored: ReadonlySet<Stream
   return mirrored.has(childOf[stream].name) ? childOf[stream] : null
 }
 
-/** `children` null: they are not mirrored. */
-const compared = (differences: readonly SeenDifference[], children: ComparedChildren | null = null) => {
-  return { kind: 'compared' as const, differences, children }
+export type ParentResult = ComparedParent | { readonly kind: 'gone' } | { readonly kind: 'unreadable' }
+
+type ComparedParent = {
+  readonly kind: 'compared'
+  readonly differences: readonly SeenDifference[]
+  /** The rows that are missing here or different, as the service has them. */
+  readonly corrections: readonly MirrorCommit[]
+  /** Null: they are not mirrored, or the parent is not here. */
+  readonly children: ComparedChildren | null
 }
 
 type ComparedChildren = {
   readonly compared: number
   /** Why not all of them could be read; null = all were. */
   readonly incomplete: string | null
-  /** Those that are missing here or different, as the service has them. */
-  readonly rows: readonly MirrorRow[]
-  readonly requestedAt: EpochMs
 }
 
 /**
@@ -47,35 +51,40 @@ type ComparedChildren = {
  * that the second comparison does not find again. `gone`: the service answered 404 for a row that the mirror has not marked
  * as deleted. `unreadable`: its answer is not a row of this project. Throws ApiError.
  */
-export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string) {
+export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentResult> {
   const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
   const child = stored === undefined ? null : auditedChild(stream, deps.streams)
   const here = child === null ? new Map<string, string>() : await readStoredChildren(deps, child, id)
   const behaviours = await deps.mirror.readBehaviours()
   const served = await readParent(deps, stream, id, stored, listOnlyFields(behaviours, stream))
   // A row that is marked as deleted: the service should not have it. Its children are read when it is restored.
-  if (served === 'gone' && stored === undefined) return compared([])
-  if (typeof served === 'string') return { kind: served } as { kind: 'gone' } | { kind: 'unreadable' }
-  const differences = seenDifferences(findDifference(stream, id, stored, served.raw, 'both'), stored)
-  if (child === null) return compared(differences)
-  const requestedAt = deps.now()
+  if (served === 'gone' && stored === undefined)
+    return { kind: 'compared', differences: [], corrections: [], children: null }
+  if (typeof served === 'string') return { kind: served }
+  const { row, requestedAt } = served
+  const differences = seenDifferences(findDifference(stream, id, stored, stringifyJson(row.item), 'both'), stored)
+  const corrections = differences.length === 0 ? [] : [correctionOf(stream, [row], requestedAt)]
+  if (child === null) return { kind: 'compared', differences, corrections, children: null }
+  const childrenRequestedAt = deps.now()
   const there = await readServedChildren(deps, child, id, {
     profile: decodeProfile(child.list(deps.projectId, id), behaviours),
     isHasMoreReliableIfEmpty: !isHasMoreKnownUnreliable(behaviours),
   })
   const { incomplete } = there
   const rows: MirrorRow[] = []
-  for (const [key, row] of there.rows) {
+  for (const [key, childRow] of there.rows) {
     const raw = here.get(key)
-    const found = seenDifferences(findDifference(child.name, key, raw, stringifyJson(row.item)), raw)
-    if (found.length > 0) rows.push(row)
+    const found = seenDifferences(findDifference(child.name, key, raw, stringifyJson(childRow.item)), raw)
+    if (found.length > 0) rows.push(childRow)
     differences.push(...found)
   }
+  if (rows.length > 0) corrections.push(correctionOf(child.name, rows, childrenRequestedAt))
   // If the service did not list all of them, the others may still exist.
   const missing = incomplete === null ? [...here].filter(([key]) => !there.rows.has(key)) : []
   for (const [key, raw] of missing)
     differences.push(...seenDifferences({ stream: child.name, key, kind: 'gone there', fields: [] }, raw))
-  return compared(differences, { compared: there.rows.size + missing.length, incomplete, rows, requestedAt })
+  const children = { compared: there.rows.size + missing.length, incomplete }
+  return { kind: 'compared', differences, corrections, children }
 }
 
 /** The row as the service has it, in the shape of the stored one. `listOnly`: fields that only the list shows. */
@@ -85,7 +94,7 @@ async function readParent(
   id: string,
   stored: string | undefined,
   listOnly: ReturnType<typeof listOnlyFields>,
-): Promise<{ readonly raw: string } | 'gone' | 'unreadable'> {
+): Promise<{ readonly row: MirrorRow; readonly requestedAt: EpochMs } | 'gone' | 'unreadable'> {
   const list = listStreams[stream]
   const response = await get(list.rowPath(projectId, id), {}, 'reconcile').catch((error) => {
     if (isNotFound(error)) return 'gone' as const
@@ -97,7 +106,11 @@ async function readParent(
   const own = list.parseRows([response.data], projectId).rows[0]
   if (own === undefined || !isSameId(String(own.columns.id), id)) return 'unreadable'
   const [row] = list.parseRows([toListShape(stored, response.data, listOnly)], projectId).rows
-  return row === undefined ? 'unreadable' : { raw: stringifyJson(row.item) }
+  return row === undefined ? 'unreadable' : { row, requestedAt: response.requestedAt }
+}
+
+function correctionOf(stream: StreamName, rows: readonly MirrorRow[], requestedAt: EpochMs): MirrorCommit {
+  return { stream, rows, requestedAt, isAuthoritative: true }
 }
 
 function seenDifferences(found: Difference | null, stored: string | undefined): SeenDifference[] {

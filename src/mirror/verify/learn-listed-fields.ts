@@ -13,11 +13,14 @@ import type { Mirror } from '../sql/mirror.ts'
 import { type CompareDeps, storedHashOf } from './compare-parent.ts'
 import { differingFields } from './comparison.ts'
 
-type LearnDeps = CompareDeps & Readonly<{ mirror: Pick<Mirror, 'commit'>; store: Pick<AuditStore, 'listCorrected'> }>
+type LearnDeps = CompareDeps & Readonly<{ mirror: Pick<Mirror, 'commit'>; store: Pick<AuditStore, 'listDifferences'> }>
 
 /** So many rows have to show it. Those that are read again, of each kind. */
 const minRows = 3
 const maxRows = 5
+
+/** As many as show whether rows had to be corrected in vain. */
+const maxDifferences = 200
 
 /** `sample`: rows that show whether what was learned before still holds. */
 export async function learnListedFields(deps: LearnDeps, stream: AuditedStream, sample: readonly string[]) {
@@ -38,9 +41,8 @@ export async function learnListedFields(deps: LearnDeps, stream: AuditedStream, 
 /** Ids of rows that an audit has corrected, and that are again what they were before. */
 async function readRestoredRows({ store, mirror }: LearnDeps, stream: AuditedStream): Promise<readonly string[]> {
   const hashes = new Map<string, string | null>()
-  for (const { id, differences } of await store.listCorrected(stream))
-    for (const { stream: of, kind, storedHash } of differences)
-      if (of === stream && kind === 'different') hashes.set(id, storedHash)
+  for (const { stream: of, key, kind, storedHash } of await store.listDifferences(stream, maxDifferences))
+    if (of === stream && kind === 'different') hashes.set(key, storedHash)
   const stored = await mirror.readRawById(stream, [...hashes.keys()])
   const restored = [...stored].filter(([id, raw]) => storedHashOf(raw) === hashes.get(id))
   return restored.map(([id]) => id).slice(0, maxRows)

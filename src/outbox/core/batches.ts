@@ -6,7 +6,6 @@ import type { SelectionDigest } from './decision-terms.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import { type Operation, operationTypes } from './operations.ts'
 import type { NamedEntry } from './outbox-entry.ts'
-import type { CheckedOutcomes } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
 /** What a person says about a batch when it is queued. */
@@ -49,7 +48,7 @@ export type BatchEstimate = {
   /** Rows that are queued or in flight. */
   readonly left: number
   /** Open write-backs queued before them. */
-  readonly ahead: number
+  readonly queuedEarlier: number
   /** With the reads of preconditions and the write rate less its reserve, and without rests. */
   readonly takesMs: Ms
   /** The circuit breaker, a back-off or a grace: nothing of it leaves before this time. RFC 3339; null if it need not wait. */
@@ -81,8 +80,6 @@ export type BatchReport = {
   readonly outcomes: readonly BatchOutcome[]
   /** Most frequent first; of failed, conflict, uncertain, expired and cancelled write-backs, and of those that rest. */
   readonly reasons: readonly ReasonGroup[]
-  /** Where rows did something else than a check had shown before they were sent. */
-  readonly checked: CheckedOutcomes
   readonly estimate: BatchEstimate
   /** Names the drafts as they are now, for `approve`; null if none can be approved. */
   readonly approval: SelectionDigest | null
@@ -125,16 +122,16 @@ export type Pace = { readonly limits: SlotLimits; readonly worker: boolean; read
 /** How long sending will take. */
 export type SendEstimate = {
   /** Write-backs queued earlier that are not settled yet. */
-  readonly ahead: number
+  readonly queuedEarlier: number
   /** Time to send everything, including these, at the write rate less its reserve. */
   readonly takesMs: Ms
   /** Whether a worker is running, which sends what is queued. */
   readonly worker: boolean
 }
 
-/** `ahead`: write-backs queued earlier. `rows`: those queued after them. */
-export function estimateSends({ limits, worker }: Pace, ahead: number, rows: number): SendEstimate {
-  return { ahead, takesMs: estimateWritesMs(limits, ahead + rows), worker }
+/** `queuedEarlier`: write-backs queued earlier. `rows`: those queued after them. */
+export function estimateSends({ limits, worker }: Pace, queuedEarlier: number, rows: number): SendEstimate {
+  return { queuedEarlier, takesMs: estimateWritesMs(limits, queuedEarlier + rows), worker }
 }
 
 export function needsApproval(
@@ -152,13 +149,13 @@ export function countOperations(counted: Iterable<{ readonly operation: Operatio
   return counts
 }
 
-/** `ahead`: write-backs of unknown operations that are sent before. */
-export function estimateBatchMs(limits: SlotLimits, left: OperationCounts, ahead: number): Ms {
+/** `queuedEarlier`: write-backs of unknown operations that are sent before. */
+export function estimateBatchMs(limits: SlotLimits, left: OperationCounts, queuedEarlier: number): Ms {
   const entries = Object.entries(left) as [Operation, number][]
   const writes = entries.reduce((sum, [, count]) => sum + count, 0)
   const reads = entries.reduce((sum, [operation, count]) => sum + count * operationTypes[operation].readsPerSend, 0)
   const readsEach = writes === 0 ? operationTypes.message.readsPerSend : reads / writes
-  return estimateSendsMs(limits, writes + ahead, reads + Math.ceil(ahead * readsEach))
+  return estimateSendsMs(limits, writes + queuedEarlier, reads + Math.ceil(queuedEarlier * readsEach))
 }
 
 export type Rest = { readonly until: EpochMs; readonly because: string }

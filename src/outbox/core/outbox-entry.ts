@@ -34,12 +34,12 @@ export type OutboxEntry = CommonValues & {
   /** Until when its approval can be taken back; null if it cannot. */
   readonly undoUntil: string | null
   /** Increases with every claim, decision and correction by SQL. */
-  readonly epoch: number
+  readonly fencingToken: number
   readonly requestId: string | null
   readonly messageId: string | null
   readonly error: string | null
   /** Why it has this status. */
-  readonly step: string | null
+  readonly reason: string | null
 }
 
 export type EventLogEntry = {
@@ -101,18 +101,16 @@ export type TargetSnapshot = FieldValues & { readonly last_message_at?: string |
 export type Evidence = {
   /** The target's state just before the request was sent. */
   readonly before?: ShownFields & {
-    /** Of the conversation of a flag; absent in rows of earlier versions. */
+    /** Of the conversation of a flag. */
     readonly lastMessageAt?: string | null
     /** Ids of all messages of the conversation; absent if not all could be read. */
     readonly ids?: readonly string[]
-    /** A digest of their texts; absent in rows of earlier versions. */
+    /** A digest of their texts. */
     readonly digest?: string
-    /** Written by earlier versions: `ids` starts at this time and is incomplete. */
-    readonly since?: string
   }
   /** The same before the first of several sends, which may have arrived although no response proved it. */
   readonly firstBefore?: Evidence['before']
-  /** The fencing token of the claim that sent it last; absent in rows of earlier versions. */
+  /** The fencing token of the claim that sent it last. */
   readonly sentWith?: number
   /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
   readonly sender?: 'ended' | 'dead' | 'silent'
@@ -128,6 +126,8 @@ export type Evidence = {
   readonly firstRefusal?: string
   /** The HTTP status of the response. */
   readonly status?: number
+  /** The id of a newer message with its words: it was there before this could be sent. */
+  readonly alreadyThere?: string
   /** How its arrival was found. */
   readonly found?: string
 }

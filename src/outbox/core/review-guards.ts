@@ -22,6 +22,8 @@ export type GuardFacts = OwnEdits & {
   readonly target: TargetState | null
   /** It would not be queued, because its ref was queued before. */
   readonly isRefQueued: boolean
+  /** When the streams with the target were last read to their end (RFC 3339); null = never. */
+  readonly mirrorAsOf: string | null
   /** The conversation that `expect` refers to: the target, or one of the visitor's. */
   readonly conversation: ConversationState | null
   /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */
@@ -61,16 +63,16 @@ function findNewMessage(row: ReviewRow, request: WritebackRequest, facts: GuardF
 /** Up to when the person saw the conversation: as it was when the row was queued, or else as the mirror shows it now. */
 function timeSeen({ queued }: ReviewRow, { lastMessageAt }: ConversationState): EpochSeconds | undefined {
   const last = parseTime(lastMessageAt)
-  return queued === null ? last : (seenUntil(queued.seen, last) ?? parseTime(queued.at))
+  return queued === null ? last : (seenUntil(queued.targetSnapshot, last) ?? parseTime(queued.at))
 }
 
 /**
  * Of what the mirror showed when it was queued: the time of the last message, 0 if there was none. Undefined if that is not
  * known, as it is if the service never names that time.
  */
-export function seenUntil(seen: TargetSnapshot | null, last: EpochSeconds | undefined): EpochSeconds | undefined {
-  const wasEmpty = seen?.last_message_at === null && last !== undefined
-  return wasEmpty ? 0 : parseTime(seen?.last_message_at)
+export function seenUntil(snapshot: TargetSnapshot | null, last: EpochSeconds | undefined): EpochSeconds | undefined {
+  const wasEmpty = snapshot?.last_message_at === null && last !== undefined
+  return wasEmpty ? 0 : parseTime(snapshot?.last_message_at)
 }
 
 export function describeNewMessage(last: EpochSeconds, after: EpochSeconds): string {
@@ -96,12 +98,12 @@ function visitorWrote(message: MirroredMessage): Obstacle {
 function findSentReply({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
   if (request.operation !== 'message' || queued === null) return null
   const age = {
-    seenUntil: parseTime(queued.seen?.last_message_at) ?? null,
+    seenUntil: parseTime(queued.targetSnapshot?.last_message_at) ?? null,
     queuedAt: parseTime(facts.requeuedAt ?? queued.at) ?? 0,
     isRequeued: facts.requeuedAt !== null,
   }
-  const why = findRepetition(facts.newerMessages, request.payload, age)
-  return why === null ? null : { reason: 'already_sent', why }
+  const same = findRepetition(facts.newerMessages, request.payload, age)
+  return same === null ? null : { reason: 'already_sent', why: describeRepetition(same) }
 }
 
 function timeOf({ at }: MirroredMessage): EpochSeconds {
@@ -110,21 +112,24 @@ function timeOf({ at }: MirroredMessage): EpochSeconds {
 
 function findEdit({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
   if (!isCorrection(operationTypes[request.operation]) || facts.target === null) return null
-  const why = findForeignEdit(effectOf(request), facts.target.fields, { seen: queued?.seen ?? null, ...facts })
+  const why = findForeignEdit(effectOf(request), facts.target.fields, {
+    targetSnapshot: queued?.targetSnapshot ?? null,
+    ...facts,
+  })
   return why === null ? null : { reason: 'edited_since', why }
 }
 
-/** `seen`: when it was queued. `before`: just before it was sent, if it was. */
-type EditFacts = OwnEdits & { readonly seen: FieldValues | null; readonly before?: FieldValues | undefined }
+/** `targetSnapshot`: when it was queued. `before`: just before it was sent, if it was. */
+type EditFacts = OwnEdits & { readonly targetSnapshot: FieldValues | null; readonly before?: FieldValues | undefined }
 
 /** Why a correction gives way: someone changed the same field since it was queued, or has set all of it already. */
 export function findForeignEdit(
   wanted: FieldValues,
   current: FieldValues,
-  { seen, before, ownEdit, lastOwnEdit }: EditFacts,
+  { targetSnapshot, before, ownEdit, lastOwnEdit }: EditFacts,
 ): string | null {
   const fields = fieldNames.filter((field) => wanted[field] !== undefined)
-  const was = { ...seen, ...before, ...ownEdit }
+  const was = { ...targetSnapshot, ...before, ...ownEdit }
   const hasMoved = fields.some((field) => was[field] !== undefined && !isSameValue(current[field], was[field]))
   // What it set when it was sent before may be there.
   if (before === undefined && hasMoved && fields.every((field) => isSameValue(current[field], wanted[field])))
@@ -178,22 +183,22 @@ type ReplyAge = {
   readonly isRequeued: boolean
 }
 
-/** Why a reply would reach the customer twice: a message with its words is newer, so it was sent from somewhere else. */
+/** A newer message with the words of the reply: sent now, they would reach the customer twice. */
 export function findRepetition(
   messages: readonly ShownReply[],
   payload: WritebackPayload['message'],
   { seenUntil, queuedAt, isRequeued }: ReplyAge,
-): string | null {
+): ShownReply | null {
   const isNewer = ({ at }: ShownReply) => {
     if (isRequeued) return at !== null && at > (seenUntil ?? queuedAt)
     return at === null || at >= queuedAt - wholeSecondsSlack || (seenUntil !== null && at > seenUntil)
   }
-  const same = messages.find((one) => matchesPayload(one, payload) && isNewer(one))
-  return same === undefined ? null : `${thereAlready}: message ${same.id} has the same words, and is newer than this`
+  return messages.find((one) => matchesPayload(one, payload) && isNewer(one)) ?? null
+}
+
+export function describeRepetition({ id }: ShownReply): string {
+  return `it is there already: message ${id} has the same words, and is newer than this`
 }
 
 /** All of these times are whole seconds. */
 export const wholeSecondsSlack = 2
-
-/** How the outcome of a write-back begins whose effect was there before it was sent. */
-export const thereAlready = 'it is there already'

@@ -4,8 +4,8 @@ import { parseTime } from '../../values/time.ts'
 import { describeValue, fieldNames, isFlag } from './field-kinds.ts'
 import { reviewActions } from './operations.ts'
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
-import { type FieldChange, type ReviewOutcome, reviewReasons } from './review.ts'
-import type { CheckedReview, Deviation, ReviewGroup } from './review-summary.ts'
+import { type FieldChange, type ReviewOutcome, reviewReasons, type WritebackReview } from './review.ts'
+import type { ReviewGroup } from './review-summary.ts'
 import { effectOf } from './writeback-request.ts'
 
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
@@ -32,7 +32,7 @@ export function describeGroup(
 }
 
 /** What the row does or why not: `open → handled` · `name "Ada" → "Grace"` · `"We have found it."` */
-export function describeEffect(review: Pick<CheckedReview, 'why' | 'changes' | 'firstWords'>): string {
+export function describeEffect(review: Pick<WritebackReview, 'why' | 'changes' | 'firstWords'>): string {
   const { why, changes, firstWords } = review
   const words = firstWords === null ? [] : [JSON.stringify(firstWords)]
   if (why !== null) return [why, ...words].join(' · ')
@@ -51,27 +51,10 @@ export function describeSide(changes: readonly FieldChange[], side: 'old' | 'new
   return values.map(({ field, text }) => `${field}: ${text}`).join('; ')
 }
 
-/** `the mirror: open → handled; the service: a visitor wrote at …` */
-export function describeDifference({ outcome, why, changes, check }: CheckedReview): string {
-  if (check === null) return ''
-  return `the mirror: ${describeVerdict({ outcome, why, changes })}; the service: ${describeVerdict(check)}`
-}
-
-/** `would change, open → handled` · `would not be sent, a visitor wrote at …` */
-export function describeVerdict({ outcome, why, changes }: Pick<CheckedReview, 'outcome' | 'why' | 'changes'>): string {
-  const effect = why ?? changes.map(describeChange).join(', ')
-  return effect === '' ? outcomeLabels[outcome] : `${outcomeLabels[outcome]}, ${effect}`
-}
-
-/** `the check: would change, open → handled; then: conflict, a visitor wrote at …` · `…; then: sent, nothing changed` */
-export function describeDeviation(
-  { check, changes }: Deviation,
-  { status, error, step }: Pick<OutboxEntry, 'status' | 'error' | 'step'>,
-): string {
-  const why = error ?? step
-  const effect = changes === null ? why : changes.map(describeChange).join(', ') || 'nothing changed'
-  const then = changes === null ? status : 'sent'
-  return `the check: ${describeVerdict(check)}; then: ${effect === null ? then : `${then}, ${effect}`}`
+/** How old what a review shows is. `formatTime`: of a time, such as `5 min ago`. */
+export function describeMirrorAge(asOf: string | null, formatTime: (at: string) => string): string {
+  const read = asOf === null ? 'has never been read to its end' : `was last read to its end ${formatTime(asOf)}`
+  return `the mirror ${read}; every send looks at the live record first`
 }
 
 /** When it leaves at all: `only if no visitor wrote after message 17`, `not after 2026-01-31T18:00:00Z`. */
@@ -86,7 +69,7 @@ export function describeTerms({ expect, expiresAt }: Pick<OutboxEntry, 'expect' 
 
 /** The order in the file that its effect depends on, what it waits for, and when it leaves at all; empty if none matters. */
 export function describeOrder(
-  review: Pick<CheckedReview, 'action' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'>,
+  review: Pick<WritebackReview, 'action' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'>,
 ): string {
   const { action, after, blockedBy } = review
   const dependsOnOrder = action !== 'reply' && action !== 'add_note'

@@ -1,6 +1,6 @@
 /**
- * What a write-back would do, judged before it is sent: from the mirror, or from what the service answers. Each row is
- * compared with its target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
+ * What a write-back would do, judged from the mirror before it is sent. Each row is compared with its
+ * target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
  * already set. Pure.
  */
 import type { FieldName } from '../../../schema/operation-specs.ts'
@@ -44,12 +44,8 @@ export const reviewReasons = {
   already_sent: ['stands_against', 'it is there already'],
   /** `expect` of a note or a correction refers to a conversation of the visitor. */
   no_conversation: ['stands_against', 'the visitor has no conversation to compare with'],
-  /** Found by a check with the service: the record changed since the person looked. */
-  conflict: ['stands_against', 'it has changed since'],
-  refused: ['stands_against', 'the service refuses it'],
   not_mirrored: ['not_known', 'the mirror does not have it'],
   expected_not_mirrored: ['not_known', 'the mirror does not have the expected message'],
-  unreadable: ['not_known', 'the service does not show it'],
 } as const satisfies Readonly<Record<string, readonly [ReviewOutcome, label: string]>>
 export type ReviewReason = keyof typeof reviewReasons
 
@@ -70,7 +66,7 @@ export type ReviewRow = {
   /** A queued row that was changed by SQL may be invalid. */
   readonly request: RequestParseResult
   /** The moment of queueing, and what the mirror showed then; null if it is not queued yet. */
-  readonly queued: { readonly at: string; readonly seen: TargetSnapshot | null } | null
+  readonly queued: { readonly at: string; readonly targetSnapshot: TargetSnapshot | null } | null
 }
 
 export type MirroredMessage = { readonly id: string; readonly at: string | null; readonly text: string | null }
@@ -104,6 +100,7 @@ export type ReviewFacts = {
   readonly obstacle: Obstacle | null
   /** It would not be queued, because its ref was queued before. */
   readonly isRefQueued: boolean
+  readonly mirrorAsOf: string | null
 }
 
 export type FieldChange = { readonly field: FieldName; readonly old: FieldValue; readonly new: FieldValue }
@@ -129,6 +126,8 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'id' | 'ope
   readonly expect: string | null
   /** RFC 3339. */
   readonly expiresAt: string | null
+  /** When what has the target was last read to its end (RFC 3339); null = never. */
+  readonly mirrorAsOf: string | null
 }
 
 type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
@@ -156,6 +155,7 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
     blockedBy: lane.blockedBy,
     expect: request?.expect ?? null,
     expiresAt: request?.expiresAt ?? null,
+    mirrorAsOf: facts.mirrorAsOf,
   }
   // A row that is not queued has no effect on the rows after it.
   if (facts.isRefQueued) return { review, lane }

@@ -10,8 +10,8 @@ import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'
-import type { Writeback } from '../core/outbox-entry.ts'
-import { findRepetition, matchesPayload } from '../core/review-guards.ts'
+import type { Evidence, Writeback } from '../core/outbox-entry.ts'
+import { describeRepetition, findRepetition, matchesPayload } from '../core/review-guards.ts'
 import {
   type ConversationSnapshot,
   findViolation,
@@ -34,8 +34,8 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const snapshot = await readSnapshot(deps, writeback.target)
-    const why = await findSentReply(task, payload, snapshot)
-    if (why !== null) return { canSend: false, event: 'conflicted', why }
+    const found = await findSentReply(task, payload, snapshot)
+    if (found !== null) return { canSend: false, event: 'conflicted', ...found }
     const { messages: current, isComplete } = snapshot
     const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
     return { canSend: true, body, before }
@@ -96,10 +96,11 @@ async function findSentReply(
   task: Task,
   payload: WritebackPayload['message'],
   { messages: current, clockOffset }: ConversationSnapshot,
-): Promise<string | null> {
+): Promise<{ readonly why: string; readonly evidence?: Evidence } | null> {
   const { deps, writeback } = task
   const repeated = await findNewMessage(task, payload, current)
-  if (repeated !== null) return `message ${repeated.id} has the same words, and has appeared since this was last sent`
+  if (repeated !== null)
+    return { why: `message ${repeated.id} has the same words, and has appeared since this was last sent` }
   // Judged by ids above.
   if (messageIdsBefore(writeback) !== null) return null
   const requeuedAt = await deps.outbox.findRequeueing(writeback)
@@ -109,11 +110,9 @@ async function findSentReply(
     isRequeued: requeuedAt !== null,
   }
   const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
-  return findRepetition(
-    current.filter(({ id }) => !matchedIds.has(id)),
-    payload,
-    age,
-  )
+  const unmatched = current.filter(({ id }) => !matchedIds.has(id))
+  const same = findRepetition(unmatched, payload, age)
+  return same === null ? null : { why: describeRepetition(same), evidence: { alreadyThere: same.id } }
 }
 
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
@@ -185,9 +184,9 @@ function newMessages(
   return messages.filter(({ id }) => !before.has(id) && !matchedIds.has(id))
 }
 
-/** Null if they were not all stored; earlier versions stored only those of the last minutes. */
+/** Null if they were not all stored. */
 export function messageIdsBefore({ evidence: { before } }: Writeback): ReadonlySet<string> | null {
-  return before?.ids === undefined || before.since !== undefined ? null : new Set(before.ids)
+  return before?.ids === undefined ? null : new Set(before.ids)
 }
 
 /** A digest of the messages' texts, independent of their order. */

@@ -20,8 +20,16 @@ import type { Outbox } from '../sql/outbox.ts'
 /** The result of the check just before a send. */
 export type PreconditionResult =
   | { readonly canSend: true; readonly body: Json; readonly before: NonNullable<Evidence['before']> }
-  /** `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it cannot be sent. */
-  | { readonly canSend: false; readonly event: 'conflicted' | 'invalid'; readonly why: string }
+  | {
+      readonly canSend: false
+      /**
+       * `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it
+       * cannot be sent.
+       */
+      readonly event: 'conflicted' | 'invalid'
+      readonly why: string
+      readonly evidence?: Evidence
+    }
 
 export type ReadyToSend = Extract<PreconditionResult, { canSend: true }>
 

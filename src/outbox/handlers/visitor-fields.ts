@@ -28,7 +28,7 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
       body[shownName(field)] = value
     }
     const before = writeback.evidence.before && toFieldValues('visitor', writeback.evidence.before)
-    const facts = { seen: writeback.targetSnapshot, before, ...(await deps.outbox.findOwnEdits(writeback)) }
+    const facts = { targetSnapshot: writeback.targetSnapshot, before, ...(await deps.outbox.findOwnEdits(writeback)) }
     const edit = findForeignEdit(wanted, live, facts)
     if (edit !== null) return { canSend: false, event: 'conflicted', why: edit }
     return { canSend: true, body, before: shown }

@@ -1,4 +1,4 @@
-/** Reviews a file or a batch from the mirror, in the order of its rows and beside the results of checks with the service. */
+/** Reviews a file or a batch from the mirror, in the order of its rows. */
 import { hash } from 'node:crypto'
 import { inChunks } from '../../values/chunks.ts'
 import type { EpochMs } from '../../values/time.ts'
@@ -14,16 +14,7 @@ import {
   type WritebackReview,
 } from '../core/review.ts'
 import { findObstacleInMirror } from '../core/review-guards.ts'
-import {
-  type CheckedOutcomes,
-  type CheckedReview,
-  createReviewCounter,
-  type Deviation,
-  findDeviation,
-  type ReviewCheck,
-  type ReviewSummary,
-  withCheck,
-} from '../core/review-summary.ts'
+import { createReviewCounter, type ReviewSummary } from '../core/review-summary.ts'
 import { parseRequest } from '../core/writeback-request.ts'
 import { approvable } from '../decide.ts'
 import type { Outbox } from '../sql/outbox.ts'
@@ -31,24 +22,15 @@ import type { QueuedRow } from '../sql/review-rows.ts'
 
 /** `queued`: null for a row of a file, which is behind everything that is queued. */
 export type RowToReview = { readonly row: ReviewRow; readonly queued: QueuedRow | null }
-type ReviewedRow = { readonly source: RowToReview; readonly review: WritebackReview }
 
 export type ReviewSource = {
   /** In order; read twice, and the same rows each time. */
   readonly rows: () => AsyncIterable<RowToReview>
   /** The batch of the rows; null if they are not queued yet. */
   readonly batch: string | null
-  /** By place, the results of checks with the service. */
-  readonly readChecks: (rows: readonly RowToReview[]) => Promise<ReadonlyMap<number, ReviewCheck>>
-  readonly storeChecks: (rows: readonly ReviewedRow[], checkedAt: string) => Promise<void>
 }
 
-type ReviewDeps = {
-  readonly readAhead: Outbox['readAhead']
-  /** One for each row. */
-  readonly readFacts: (rows: readonly RowToReview[]) => Promise<readonly ReviewFacts[]>
-  readonly now: EpochMs
-}
+type ReviewDeps = { readonly reader: Outbox; readonly now: EpochMs }
 
 const rowsPerChunk = 500
 
@@ -60,17 +42,17 @@ type Lane = { readonly states: LaneStates; readonly ahead: readonly RowAhead[] }
 const firstLane: Lane = { states: { all: emptyLane, withoutDrafts: emptyLane }, ahead: [] }
 
 /** Yields what each row would do. A lane is kept from its first row to its last: memory is for those whose rows lie apart. */
-export async function* reviewRows(
+async function* reviewRows(
   source: ReviewSource,
-  { readAhead, readFacts, now }: ReviewDeps,
-): AsyncGenerator<readonly ReviewedRow[]> {
+  { reader, now }: ReviewDeps,
+): AsyncGenerator<readonly WritebackReview[]> {
   const lastPlaces = await findLastPlaces(source)
   const lanes = new Map<string, Lane>()
   for await (const chunk of inChunks(source.rows(), rowsPerChunk)) {
     const newLanes = [...new Set(chunk.map(({ row }) => laneOf(row)))].filter((lane) => !lanes.has(lane))
-    const ahead = Map.groupBy(await readAhead(newLanes, source.batch), ({ lane }) => lane)
+    const ahead = Map.groupBy(await reader.readAhead(newLanes, source.batch), ({ lane }) => lane)
     for (const lane of newLanes) lanes.set(lane, { ...firstLane, ahead: ahead.get(lane) ?? [] })
-    const facts = await readFacts(chunk)
+    const facts = await readFacts(reader, chunk)
     yield chunk.flatMap((rowToReview, index) => {
       const { row, queued } = rowToReview
       const [name, known] = [laneOf(row), facts[index]]
@@ -79,9 +61,18 @@ export async function* reviewRows(
       const { review, states } = reviewInLane(rowToReview, known, lane.states, now)
       if ((lastPlaces[slotOf(name)] ?? 0) <= row.place) lanes.delete(name)
       else lanes.set(name, { ...lane, states })
-      return [{ source: rowToReview, review }]
+      return [review]
     })
   }
+}
+
+/** One for each row. */
+async function readFacts(reader: Outbox, rows: readonly RowToReview[]): Promise<readonly ReviewFacts[]> {
+  const facts = await reader.readFacts(rows.map(({ row }) => row))
+  return rows.flatMap(({ row }, index) => {
+    const own = facts[index]
+    return own === undefined ? [] : [{ ...own, obstacle: findObstacleInMirror(row, own) }]
+  })
 }
 
 /** `seq`: the place in the queue; null if it is behind everything that is queued. */
@@ -133,7 +124,7 @@ function slotOf(lane: string): number {
 }
 
 /** Called with all reviews, in the order of the rows, some at a time. */
-export type OnReviews = (reviews: readonly CheckedReview[]) => Promise<void>
+export type OnReviews = (reviews: readonly WritebackReview[]) => Promise<void>
 
 /** The rows of a batch that have not left. `drafts`: names those that were reviewed. */
 export async function reviewBatch(reader: Outbox, batch: string, now: EpochMs, onReviews: OnReviews | null) {
@@ -141,30 +132,21 @@ export async function reviewBatch(reader: Outbox, batch: string, now: EpochMs, o
   return { review, drafts: await reader.digestOf({ batch, statuses: approvable }) }
 }
 
-/** Needs no request, and shows the results of earlier checks. */
+/** Reads the mirror and the queue. Makes no request. */
 export async function reviewSource(
   source: ReviewSource,
-  { reader, now }: { readonly reader: Outbox; readonly now: EpochMs },
+  deps: ReviewDeps,
   onReviews: OnReviews | null,
 ): Promise<ReviewSummary> {
   const counter = createReviewCounter()
-  const readFacts = async (rows: readonly RowToReview[]) => {
-    const facts = await reader.readFacts(rows.map(({ row }) => row))
-    return rows.flatMap(({ row }, index) => {
-      const own = facts[index]
-      return own === undefined ? [] : [{ ...own, obstacle: findObstacleInMirror(row, own) }]
-    })
-  }
-  for await (const chunk of reviewRows(source, { readAhead: reader.readAhead, readFacts, now })) {
-    const checks = await source.readChecks(chunk.map(({ source: row }) => row))
-    const reviews = chunk.map(({ review }) => withCheck(review, checks.get(review.place) ?? null))
+  for await (const reviews of reviewRows(source, deps)) {
     for (const review of reviews) counter.add(review)
     await onReviews?.(reviews)
   }
   return counter.summary()
 }
 
-/** The drafts and the queued rows, numbered as in their file, or else within the whole batch. Checks are stored, and hold until a row changes. */
+/** The drafts and the queued rows, numbered as in their file, or else within the whole batch. */
 export function batchSource(reader: Outbox, batch: string): ReviewSource {
   return {
     batch,
@@ -181,53 +163,13 @@ export function batchSource(reader: Outbox, batch: string): ReviewSource {
         after = page.at(-1)?.seq ?? after
       }
     },
-    readChecks: async (rows) => {
-      const places = new Map(rows.map(({ row }) => [row.id, row.place]))
-      const stored = await reader.readChecks([...places.keys()].filter((id) => id !== null))
-      return new Map(stored.flatMap((check) => (check.isVoid ? [] : [[places.get(check.id) ?? 0, check]])))
-    },
-    storeChecks: (rows, checkedAt) =>
-      reader.storeChecks(
-        rows.flatMap(({ source: { queued }, review }) =>
-          queued === null ? [] : [{ ...review, id: queued.writeback.id, epoch: queued.epoch, checkedAt }],
-        ),
-      ),
   }
 }
 
 function toRow(queued: QueuedRow, place: number): RowToReview {
   const position = queued.sourceRow ?? place
   const { id, operation, target, rawRequest, createdAt, targetSnapshot } = queued.writeback
-  const seen = { at: createdAt, seen: targetSnapshot }
-  return { queued, row: { position, place, id, operation, target, request: parseRequest(rawRequest), queued: seen } }
-}
-
-const rowsPerRead = 200
-const maxSamples = 20
-
-export async function compareWithChecks(
-  reader: Pick<Outbox, 'list' | 'listChecked' | 'nameEntries'>,
-  batch: string,
-): Promise<CheckedOutcomes> {
-  const first = new Map<string, Deviation>()
-  let [rows, differing] = [0, 0]
-  for (let after = 0; ; ) {
-    const page = await reader.listChecked(batch, after, rowsPerRead)
-    const last = page.at(-1)
-    if (last === undefined) break
-    for (const row of page) {
-      const deviation = findDeviation(row)
-      if (deviation === null) continue
-      differing += 1
-      if (first.size < maxSamples) first.set(row.id, deviation)
-    }
-    rows += page.length
-    after = last.seq
-  }
-  const entries = first.size === 0 ? [] : await reader.list({ ids: [...first.keys()] }, maxSamples)
-  const samples = (await reader.nameEntries(entries)).flatMap((writeback) => {
-    const deviation = first.get(writeback.id)
-    return deviation === undefined ? [] : [{ writeback, deviation }]
-  })
-  return { rows, differing, samples }
+  const request = parseRequest(rawRequest)
+  const row = { position, place, id, operation, target, request, queued: { at: createdAt, targetSnapshot } }
+  return { queued, row }
 }

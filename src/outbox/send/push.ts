@@ -47,7 +47,7 @@ export type PushReport = {
   /** Why some remain queued: the circuit breaker, or a missing scope. Sentences for users. */
   readonly notices: readonly string[]
   /** Lanes that wait until a person resolves an uncertain write-back. */
-  readonly heldLanes: number
+  readonly blockedLanes: number
   /** Why write-backs that this process settled did not succeed. */
   readonly reasons: readonly ReasonGroup[]
 }
@@ -87,7 +87,7 @@ export async function push(
     ),
     outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
     notices,
-    heldLanes: queue.uncertain ?? 0,
+    blockedLanes: queue.uncertain ?? 0,
   }
 }
 

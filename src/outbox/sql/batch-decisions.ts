@@ -50,7 +50,7 @@ export function recordCancellation(
     const count = all.rows[0]?.count ?? 0
     if (count > 0)
       await sql`insert into writeback_cancellations
-        (project_id, id, batch_id, nameless, up_to, done_to, cancelled_at, cancelled_by)
+        (project_id, id, batch_id, includes_rows_without_project, up_to, done_to, cancelled_at, cancelled_by)
         values (${project}, ${newId(trx.clock())}, ${typed('text', batch)}, ${sql.lit(orWithoutProject ? 1 : 0)},
           ${last.rows[0]?.seq ?? 0}, 0, ${now}, ${by})`.execute(db)
     await revokeSending(trx)
@@ -101,34 +101,34 @@ async function nextCancellation(trx: ProjectDb, lock: RawBuilder<unknown>): Prom
   type Row = {
     id: string
     batch: string | null
-    nameless: number
+    orWithoutProject: number
     upTo: number
     doneTo: number
     at: string
     by: string
   }
   const { rows } = await sql<Row>`
-    select id, batch_id as batch, nameless, up_to as "upTo", done_to as "doneTo", cancelled_at as at,
-      cancelled_by as by from writeback_cancellations
+    select id, batch_id as batch, includes_rows_without_project as "orWithoutProject", up_to as "upTo",
+      done_to as "doneTo", cancelled_at as at, cancelled_by as by from writeback_cancellations
     where project_id = ${project} and finished_at is null order by id limit 1 ${lock}`.execute(db)
   const [open] = rows
   if (open === undefined) return null
-  const { id, batch, nameless, upTo, doneTo, at, by } = open
+  const { id, batch, orWithoutProject, upTo, doneTo, at, by } = open
   const why = `cancelled by ${by}`
   return {
     window: { batch, after: doneTo, upTo },
-    update: (end) => sql`update writebacks set status = 'cancelled', step = ${why}, error = ${why}, epoch = epoch + 1,
-      owner = null, lease_until = null, due_at = null, revoked_as = null, stopped_by = null,
-      finished_at = ${typed('time', at)}, ${decidedSql(trx, by)}
+    update: (end) => sql`update writebacks set status = 'cancelled', reason = ${why}, error = ${why},
+      fencing_token = fencing_token + 1, owner = null, lease_until = null, due_at = null, revoked_as = null,
+      stopped_by = null, finished_at = ${typed('time', at)}, ${decidedSql(trx, by)}
       where seq > ${doneTo} and seq <= ${end} and status || '' in ('draft','queued')
-        and project_id || '' in (${sql.join(nameless === 1 ? [project, ''] : [project])})
+        and project_id || '' in (${sql.join(orWithoutProject === 1 ? [project, ''] : [project])})
         and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`,
     mark: (end) => sql`update writeback_cancellations set done_to = ${end ?? upTo},
       finished_at = ${end === null ? toTimeValue(trx) : sql`null`} where project_id = ${project} and id = ${id}`,
   }
 }
 
-/** The new epoch keeps processes that have claimed a row from sending it. The grace of an approval goes on meanwhile. */
+/** The new token keeps processes that have claimed a row from sending it. The grace of an approval goes on meanwhile. */
 async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Following | null> {
   const { db, project, typed } = trx
   const { rows } = await sql<{ id: string; stoppedAt: string | null; doneTo: number; by: string }>`
@@ -145,8 +145,8 @@ async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Foll
   const isAffected = isStop ? sql`status || '' = 'queued'` : sql`status || '' = 'draft' and stopped_by is not null`
   return {
     window: { batch: id, after: doneTo, upTo: Number.MAX_SAFE_INTEGER },
-    update: (end) => sql`update writebacks set ${changes}, step = ${why}, epoch = epoch + 1, owner = null,
-      lease_until = null, ${decidedSql(trx, by)}
+    update: (end) => sql`update writebacks set ${changes}, reason = ${why},
+      fencing_token = fencing_token + 1, owner = null, lease_until = null, ${decidedSql(trx, by)}
       where seq > ${doneTo} and seq <= ${end} and ${isAffected} and project_id || '' = ${project}
         and batch_id || '' = ${id}`,
     mark: (end) => sql`update writeback_batches set done_to = ${typed('integer', end)},

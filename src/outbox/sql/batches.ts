@@ -140,7 +140,7 @@ function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCou
 }
 
 /** Where a batch stands in the queue: what is sent before it, and until when it rests. */
-export async function countAhead({ db, project }: ProjectDb, batch: string): Promise<number> {
+export async function countQueuedEarlier({ db, project }: ProjectDb, batch: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from writebacks where project_id = ${project} and status in ('queued','sending')
       and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
@@ -158,7 +158,7 @@ export async function findBatchRest({ db, kind, project, typed }: ProjectDb, bat
   const { rows } = await sql<QueuedTimes>`
     select count(case when due_at > ${now} then 1 end) as waiting,
       count(case when due_at is null or due_at <= ${now} then 1 end) as ready, min(due_at) as until,
-      count(case when undo_until = due_at then 1 end) as graces, min(step) as why
+      count(case when undo_until = due_at then 1 end) as graces, min(reason) as why
     from writebacks where project_id = ${project} and batch_id = ${batch} and status in ('queued','sending')`.execute(
     db,
   )

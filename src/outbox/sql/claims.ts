@@ -1,6 +1,6 @@
 /**
  * Claims of write-backs, their sends and outcomes. Every write is durable when it returns. Claims are compare-and-set, so
- * only one of several processes succeeds. Two counters are fencing tokens: the column `epoch` that of a claim, `attempts`
+ * only one of several processes succeeds. Two counters are fencing tokens: the column `fencing_token` that of a claim, `attempts`
  * that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
@@ -63,7 +63,7 @@ export async function claim(context: ProjectDb, id: string, now: EpochMs): Promi
     const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row) }
     await sql`
       update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
-        epoch = epoch + 1, evidence = ${encodeEvidence(kind, evidence)}
+        fencing_token = fencing_token + 1, evidence = ${encodeEvidence(kind, evidence)}
       where project_id = ${project} and id = ${id}`.execute(trx.db)
     const writeback = toWriteback(kind, row, evidence)
     // A row may have been inserted by SQL, in other letters than the service's.
@@ -93,9 +93,10 @@ export function markSending(
     if (await isExpired(trx, writeback, now)) return false
     const { numAffectedRows } = await sql`
       update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${toTimeValue(context, now)}, finished_at = null,
-        error = null, revoked_as = null, step = 'about to be sent', evidence = ${encodeEvidence(kind, marked)},
+        error = null, revoked_as = null, reason = 'about to be sent', evidence = ${encodeEvidence(kind, marked)},
         lease_until = ${typed('integer', now + leaseMs)}, due_at = ${typed('integer', dueAt)}
-      where project_id = ${project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
+      where project_id = ${project}
+        and id = ${writeback.id} and status = 'queued' and fencing_token = ${writeback.fencingToken}
         and owner = ${currentOwner()} and attempts = ${writeback.attempts} and ${nextInLaneSql}
         and not ${coveredByCancelSql} and not ${inStoppedBatchSql} and not ${sendingStoppedSql(project)}`.execute(
       trx.db,
@@ -142,7 +143,7 @@ export function settleSent(context: ProjectDb, writeback: Writeback, transition:
 
 /** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
 export function settle(context: ProjectDb, writeback: Writeback, transition: Transition) {
-  const ownership = sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`
+  const ownership = sql`fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   return settleIf(context, writeback, transition, ownership)
 }
 
@@ -169,13 +170,13 @@ function settleIf(
     if (next === null || !isOwn(stored)) return null
     const stoppedBy = next === 'queued' ? await findStop(trx, row.batchId) : null
     const state = stoppedBy === null ? next : (nextState(next, 'stopped') ?? next)
-    const step = stoppedBy === null ? why : `${why}; stopped by ${stoppedBy}`
+    const reason = stoppedBy === null ? why : `${why}; stopped by ${stoppedBy}`
     const { status: to, revokedAs } = toStoredState(state)
     const evidence = withoutMessageIds(to, { ...stored, ...transition.evidence })
     const isFinished = isSettled(to)
     const finishedAt = isFinished ? toTimeValue(trx) : sql`null`
     await sql`
-      update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, step = ${step},
+      update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, reason = ${reason},
         stopped_by = ${typed('text', stoppedBy)},
         error = ${isFinished && to !== 'succeeded' ? why : null},
         request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
@@ -205,7 +206,8 @@ export async function release(
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
   const released = sql`
     update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged}
-    where project_id = ${project} and id = ${writeback.id} and epoch = ${writeback.fencingToken} and status = ${writeback.status}`
+    where project_id = ${project} and id = ${writeback.id}
+      and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(db))
 }
 

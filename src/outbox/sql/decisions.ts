@@ -18,7 +18,7 @@ import {
   recordBatchDecision,
   recordCancellation,
 } from './batch-decisions.ts'
-import { correctedStep } from './enqueue.ts'
+import { correctedReason } from './enqueue.ts'
 import { filterSql, lockSelection } from './entries.ts'
 import { decidedSql, inStoppedBatchSql, selectTargetSnapshot } from './row.ts'
 
@@ -161,7 +161,7 @@ type RowDecision = {
 type DecidedRow = { readonly id: string; readonly batchId: string | null }
 
 /**
- * Uses one statement, so that a row whose status changes concurrently is not missed. The epoch increases, so a process
+ * Uses one statement, so that a row whose status changes concurrently is not missed. The token increases, so a process
  * that holds the claim can no longer send. A row in flight stays with the process that sent it.
  */
 async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
@@ -182,10 +182,10 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
   const { rows } = await sql<DecidedRow & { status: WritebackStatus }>`
     update writebacks set status = case when ${hasMoved} then ${target} else status end,
       revoked_as = case when ${hasMoved} then null else ${text(decision === 'cancelled' ? 'cancelled' : null)} end,
-      step = case when ${hasMoved} or status = 'sending' then ${why} else step end,
+      reason = case when ${hasMoved} or status = 'sending' then ${why} else reason end,
       error = case when ${hasMoved} then ${text(target === 'failed' ? why : null)} else error end,
       finished_at = case when ${hasMoved} then ${isOpen ? sql`null` : now} else finished_at end,
-      epoch = epoch + case when ${hasMoved} then 1 else 0 end,
+      fencing_token = fencing_token + case when ${hasMoved} then 1 else 0 end,
       owner = case when ${hasMoved} then null else owner end,
       lease_until = case when ${hasMoved} then null else lease_until end,
       stopped_by = case when ${hasMoved} then null else stopped_by end,
@@ -209,7 +209,7 @@ function changesOf(
     case 'approval_undone':
       return sql`, approved_by = null, undo_until = null`
     case 'retried':
-      return sql`, evidence = null, expect = null, seen = ${selectTargetSnapshot(trx, 'writebacks')},
+      return sql`, evidence = null, expect = null, target_snapshot = ${selectTargetSnapshot(trx, 'writebacks')},
         expires_at = case when expires_at > ${toTimeValue(trx)} then expires_at end`
     default:
       return sql``
@@ -253,7 +253,7 @@ function notQueuedBySql({ kind, typed }: ProjectDb, person: string): RawBuilder<
 /** As it was queued, or as its last correction was. */
 const beganAsDraftSql = sql`(select began.to_status from writeback_events began
   where began.project_id = writebacks.project_id and began.writeback_id = writebacks.id
-    and (began.from_status is null or began.detail = ${sql.lit(correctedStep)})
+    and (began.from_status is null or began.detail = ${sql.lit(correctedReason)})
   order by began.seq desc limit 1) = 'draft'`
 
 function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {

@@ -19,8 +19,8 @@ const nobody = '00000000-0000-0000-0000-000000000000'
 
 /** What has not left is cancelled, and no row names its target any more. */
 export async function erase(trx: ProjectDb, among: RawBuilder<unknown>, by: string): Promise<void> {
-  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, epoch = epoch + 1, owner = null,
-      lease_until = null, due_at = null, stopped_by = null, ${decidedSql(trx, by)}
+  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, fencing_token = fencing_token + 1,
+      owner = null, lease_until = null, due_at = null, stopped_by = null, ${decidedSql(trx, by)}
     where ${among} and status in ('draft','queued')`.execute(trx.db)
   const target = (column: string) =>
     sql`${sql.ref(column)} = case when ${sql.ref(column)} is not null then ${nobody} end`
@@ -30,15 +30,14 @@ export async function erase(trx: ProjectDb, among: RawBuilder<unknown>, by: stri
 /** `alsoSet`: further changes of these rows. */
 async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: RawBuilder<unknown> = sql``) {
   const { rows } = await sql<{ project: ProjectId; id: string }>`
-    update writebacks set erased_at = ${toTimeValue(trx)}, payload = ${emptyPayload(trx)}, seen = null, evidence = null,
-      error = null, step = null, expect = null, found_by = null ${alsoSet}
+    update writebacks set erased_at = ${toTimeValue(trx)}, payload = ${emptyPayload(trx)}, target_snapshot = null,
+      evidence = null, error = null, reason = null, expect = null, found_by = null ${alsoSet}
     where (project_id, id) in (select project_id, id from writebacks where ${among})
     returning project_id as project, id`.execute(trx.db)
   for (const [project, own] of Map.groupBy(rows, (row) => row.project)) {
     const ids = own.map(({ id }) => id)
-    for (const table of ['writeback_events', 'writeback_previews'])
-      await sql`delete from ${sql.table(table)} where project_id = ${project}
-        and writeback_id ${inList(trx.kind, ids)}`.execute(trx.db)
+    await sql`delete from writeback_events where project_id = ${project}
+      and writeback_id ${inList(trx.kind, ids)}`.execute(trx.db)
   }
   return rows.length
 }

@@ -24,8 +24,8 @@ export type EnqueueOptions = {
   readonly batch?: BatchDescription & { readonly columns?: ColumnMap }
   /** Queues nothing if batches were queued since this was read by `readQueueMark`. */
   readonly unlessMovedSince?: string
-  /** As of a decision. `known`: rows whose refs were queued before. */
-  readonly audit?: (queued: number, known: number) => NewAuditEvent
+  /** As of a decision. `alreadyQueued`: rows whose refs were queued before. */
+  readonly audit?: (queued: number, alreadyQueued: number) => NewAuditEvent
 }
 
 /**
@@ -56,9 +56,9 @@ export async function enqueue(
       if (ids.length < 100) ids.push(...inserted)
     }
     if (queued === 0) await deleteEmptyBatch(trx, options)
-    const known = received - queued
-    if (options.audit !== undefined) await appendEvent(trx.db, options.audit(queued, known), trx.clock())
-    return { ids, queued, known }
+    const alreadyQueued = received - queued
+    if (options.audit !== undefined) await appendEvent(trx.db, options.audit(queued, alreadyQueued), trx.clock())
+    return { ids, queued, alreadyQueued }
   })
 }
 
@@ -90,8 +90,8 @@ export async function findDuplicateRefs(
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
-/** In the event log, a row that was replaced begins anew with this step. */
-export const correctedStep = 'corrected and queued again'
+/** In the event log, a row that was replaced begins anew with this reason. */
+export const correctedReason = 'corrected and queued again'
 
 /**
  * A request with a ref that failed or conflicted replaces the old row, and nothing that was said about that one holds.
@@ -124,9 +124,9 @@ async function insertRequests(
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id,
       created_by = excluded.created_by, source_row = excluded.source_row, found_by = excluded.found_by,
-      ${sql.join(conditionNames.map(replaceSql))}, step = ${correctedStep},
+      ${sql.join(conditionNames.map(replaceSql))}, reason = ${correctedReason},
       approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
-      due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
+      due_at = null, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
     returning id`.execute(db)
   return inserted.map(({ id }) => id)
@@ -189,7 +189,7 @@ export async function assignProject(context: ProjectDb): Promise<number> {
     await sql`update writeback_events set project_id = ${project} where project_id = '' and writeback_id in
       (select id from writebacks where ${assignable})`.execute(db)
     const why = 'its ref was queued before'
-    await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
+    await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled', reason = ${why}, error = ${why},
       finished_at = ${toTimeValue(trx)} where ${assignable} and ${known}`.execute(db)
     const { numAffectedRows } = await sql`update writebacks set project_id = ${project} where ${assignable}`.execute(db)
     await assignBatches({ ...context, db })
@@ -199,8 +199,8 @@ export async function assignProject(context: ProjectDb): Promise<number> {
 
 /** Batches of rows without a project move with their rows. */
 async function assignBatches({ db, project }: ProjectDb): Promise<void> {
-  const isAffected = sql`exists (select 1 from writeback_batches nameless
-    where nameless.project_id = '' and nameless.id = writebacks.batch_id)`
+  const isAffected = sql`exists (select 1 from writeback_batches without_project
+    where without_project.project_id = '' and without_project.id = writebacks.batch_id)`
   await sql`insert into writeback_batches (project_id, id, rows, created_at, created_by)
     select project_id, batch_id, count(*), min(created_at), min(created_by) from writebacks
     where project_id = ${project} and batch_id is not null and ${isAffected} group by project_id, batch_id

@@ -29,8 +29,8 @@ import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", source_row as "sourceRow", found_by as "foundBy", created_at as "createdAt",
   created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
-  message_id as "messageId", error, step, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
-  undo_until as "undoUntil", epoch,
+  message_id as "messageId", error, reason, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
+  undo_until as "undoUntil", fencing_token as "fencingToken",
   ${sql.join(commonNames.map((name) => sql`${sql.ref(name)} as ${sql.ref(commonFields[name].property)}`))}`
 
 /** As it is stored. */
@@ -133,7 +133,7 @@ export async function countByOperation(context: ProjectDb, filter: OutboxFilter)
 
 /** Nothing has kept it from being sent: it has not been tried since. */
 const isQueuedByPersonSql = sql.join(
-  [decisions.approve, decisions.resume, decisions.retry].map(({ logged }) => sql`step like ${`${logged} by %`}`),
+  [decisions.approve, decisions.resume, decisions.retry].map(({ logged }) => sql`reason like ${`${logged} by %`}`),
   sql` or `,
 )
 
@@ -142,10 +142,10 @@ export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Pr
   const { db, kind, project } = context
   const status = await effectiveStatus(context)
   const { rows } = await sql<{ status: WritebackStatus; reason: string; count: number; example: string }>`
-    select ${status} as status, coalesce(error, step, '') as reason, count(*) as count, min(id) as example from writebacks
+    select ${status} as status, coalesce(error, reason, '') as reason, count(*) as count, min(id) as example from writebacks
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
-        or (status in ('queued','sending') and step is not null and not (${isQueuedByPersonSql})))
+        or (status in ('queued','sending') and reason is not null and not (${isQueuedByPersonSql})))
     group by 1, 2 order by min(id)`.execute(db)
   return collectReasons(rows)
 }
@@ -193,11 +193,11 @@ export async function lockSelection(trx: ProjectDb, filter: OutboxFilter) {
   return { ...(await digestRows(trx, filter, forUpdate(trx.kind), ({ id }) => ids.push(id))), ids }
 }
 
-/** What decides whether a row leaves, when, to whom and in which words. The epoch grows with each decision and correction. */
+/** What decides whether a row leaves, when, to whom and in which words. The token grows with each decision and correction. */
 const leaves = [
   'id',
   'seq',
-  'epoch',
+  'fencing_token',
   'stopped_by',
   'batch_id',
   'created_by',
@@ -218,7 +218,7 @@ async function digestRows(
   const status = await effectiveStatus(context)
   // As a text, a time would be in the time zone of the session.
   const timeOf = (column: string) => (kind === 'sqlite' ? sql.ref(column) : sql`extract(epoch from ${sql.ref(column)})`)
-  const columns = [...leaves, ...conditionNames, 'seen'].map((name) =>
+  const columns = [...leaves, ...conditionNames, 'target_snapshot'].map((name) =>
     name === 'expires_at' ? timeOf(name) : sql.ref(name),
   )
   const texts = [status, ...columns].map((value) => sql`cast(${value} as text)`)

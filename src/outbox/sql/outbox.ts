@@ -6,7 +6,7 @@ import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { withSnapshotOf } from '../../warehouse/transactions.ts'
 import {
-  countAhead,
+  countQueuedEarlier,
   countRevertible,
   findBatch,
   findBatchRest,
@@ -46,7 +46,7 @@ import {
 } from './lane-history.ts'
 import { readLanes } from './revert-source.ts'
 import { nameEntries, readFacts, readTargets } from './review-facts.ts'
-import { listBatch, listChecked, readAhead, readChecks, storeChecks } from './review-rows.ts'
+import { listBatch, readAhead } from './review-rows.ts'
 import { countWithoutProject, decideSending, readSendingStop } from './sending.ts'
 
 export type Outbox = ReturnType<typeof createOutbox>
@@ -58,9 +58,17 @@ export function createOutbox(context: ProjectDb) {
   const repeated = ofProject(context, {
     ...{ readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },
     ...{ findIds, list, listNewest, listEvents, listLatestEvents, countByStatus, countByOperation, groupReasons },
-    ...{ listBatches, findBatch, listBatchNames, listStoppedBatches, countAhead, findBatchRest, countRevertible },
+    ...{
+      listBatches,
+      findBatch,
+      listBatchNames,
+      listStoppedBatches,
+      countQueuedEarlier,
+      findBatchRest,
+      countRevertible,
+    },
     ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
-    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, readChecks, listChecked, storeChecks },
+    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch },
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },

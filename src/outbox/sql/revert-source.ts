@@ -17,7 +17,7 @@ const rowsPerRead = 500
 /** `sent`: its place in the order of sends. */
 type StoredRow = Pick<
   OutboxRow,
-  'id' | 'lane' | 'operation' | 'conversation_id' | 'visitor_id' | 'payload' | 'status' | 'evidence' | 'seen'
+  'id' | 'lane' | 'operation' | 'conversation_id' | 'visitor_id' | 'payload' | 'status' | 'evidence' | 'target_snapshot'
 > & {
   readonly seq: number
   readonly sentAt: string | null
@@ -35,7 +35,7 @@ export async function* readLanes(context: ProjectDb, batch: string): AsyncGenera
   for (let from = { lane: '', seq: 0 }; ; ) {
     const { rows: page } = await sql<StoredRow>`
       select id, seq, lane, operation, conversation_id, visitor_id, payload, status, sent_at as "sentAt",
-        finished_at as "finishedAt", evidence, seen, ${sentSql} as sent
+        finished_at as "finishedAt", evidence, target_snapshot, ${sentSql} as sent
       from writebacks where project_id = ${context.project} and batch_id = ${batch} and ${isNew}
         and (lane, seq) > (${from.lane}, ${from.seq}) order by lane, seq limit ${sql.lit(rowsPerRead)}`.execute(
       context.db,
@@ -67,7 +67,17 @@ function toBatchRow({ kind }: ProjectDb, row: StoredRow): BatchRow {
   const target = row[`${operationTypes[operation].target}_id`] ?? ''
   const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
   const before = stateBefore(decodeEvidence(kind, row.evidence))
-  return { id, operation, target, payload, status, sentAt, finishedAt, wasMirrored: row.seen !== null, before }
+  return {
+    id,
+    operation,
+    target,
+    payload,
+    status,
+    sentAt,
+    finishedAt,
+    wasMirrored: row.target_snapshot !== null,
+    before,
+  }
 }
 
 type Mirrored = ReadonlyMap<string, MirroredTarget>

@@ -1,6 +1,8 @@
 /** What a review must know about each row besides the row itself, read from the mirror and the queue. */
 import { type RawBuilder, sql } from 'kysely'
+import type { TargetKind } from '../../../schema/operation-specs.ts'
 import { teamSenderTypes, toMessageSide } from '../../mirror/core/message-fields.ts'
+import { readLastReads } from '../../mirror/sql/sync-runs.ts'
 import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
@@ -40,18 +42,30 @@ export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]):
   const newer = await readNewerMessages(context, onConversations)
   const newRefs = rows.flatMap((row) => newRef(row) ?? [])
   const refs = await findDuplicateRefs(context, newRefs)
+  const mirrorAsOf = await readMirrorAges(context)
   return rows.map((row) => {
     const id = isOnConversation(row) ? targetOf(row) : (chosen.get(row) ?? null)
     const conversation = id === null ? null : (conversations.get(id) ?? null)
     return {
       target: isOnConversation(row) ? conversation : (visitors.get(targetOf(row)) ?? null),
       isRefQueued: refs.has(newRef(row) ?? ''),
+      mirrorAsOf: mirrorAsOf[operationTypes[row.operation].target],
       conversation,
       expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
       ...(newer.get(row.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
       ...(ownEdits.get(row.id ?? '') ?? noOwnEdits),
     }
   })
+}
+
+/** When the streams with a target and its words were last read to their end; null = never. */
+async function readMirrorAges(context: ProjectDb): Promise<Readonly<Record<TargetKind, string | null>>> {
+  const lastReads = await readLastReads(context)
+  const conversations = lastReads.get('conversations')
+  const messages = lastReads.get('messages')
+  const isRead = conversations !== undefined && messages !== undefined
+  const conversation = isRead ? (conversations < messages ? conversations : messages) : null
+  return { conversation, visitor: lastReads.get('visitors') ?? null }
 }
 
 type Target = Pick<ReviewRow, 'operation' | 'target'>
@@ -132,7 +146,7 @@ async function readNewerMessages(
     if (operation !== 'message' || queued === null) return []
     const queuedAt = (parseTime(queued.at) ?? 0) - wholeSecondsSlack
     // A second less, as texts with and without fractions of a second are compared.
-    const since = Math.min(queuedAt, parseTime(queued.seen?.last_message_at) ?? queuedAt) - 1
+    const since = Math.min(queuedAt, parseTime(queued.targetSnapshot?.last_message_at) ?? queuedAt) - 1
     return [{ id, since: rfc3339(since) }]
   })
   if (replies.length === 0) return new Map()

@@ -31,18 +31,18 @@ export type OutboxRow = {
   attempts: number
   batch_id: string | null
   created_at: string
-  seen: string | null
+  target_snapshot: string | null
   evidence: string | null
-  epoch: number
+  fencing_token: number
   owner: string | null
   revoked_as: Revocation | null
 } & { [N in (typeof conditionNames)[number]]: string | null }
 
 /** Without the status, which may be another than the stored one. */
 export const outboxColumns = sql`id, lane, operation, conversation_id, visitor_id, payload, attempts, batch_id, created_at,
-  ${sql.join(conditionNames.map(sql.ref))}, seen, evidence, epoch, owner, revoked_as`
+  ${sql.join(conditionNames.map(sql.ref))}, target_snapshot, evidence, fencing_token, owner, revoked_as`
 
-/** The claimed write-back, with the epoch of the new claim. */
+/** The claimed write-back, with the token of the new claim. */
 export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
   const targetColumn = `${operationTypes[row.operation].target}_id` as const
   const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
@@ -63,9 +63,10 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Eviden
     batchId: row.batch_id,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
-    targetSnapshot: row.seen === null ? null : decodeSnapshot(JSON.parse(decodeJson(kind, row.seen))),
+    targetSnapshot:
+      row.target_snapshot === null ? null : decodeSnapshot(JSON.parse(decodeJson(kind, row.target_snapshot))),
     evidence,
-    fencingToken: row.epoch + 1,
+    fencingToken: row.fencing_token + 1,
   }
 }
 
@@ -82,7 +83,6 @@ export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuild
 const text = z.string()
 const targetStateSchema = z
   .looseObject({
-    since: text,
     ids: z.array(text),
     lastMessageAt: text.nullable(),
     ...Object.fromEntries(shownNames.map((name) => [name, text.nullable()])),
@@ -100,6 +100,7 @@ const evidenceSchema = z
     refusedFields: z.array(text),
     firstRefusal: text,
     status: z.number(),
+    alreadyThere: text,
     found: text,
   })
   .partial()
@@ -155,7 +156,7 @@ export function operationSql(
   return sql`${operation} in (${sql.join(operationsWhere(condition).map((name) => sql.lit(name)))})`
 }
 
-/** The mirror's view of the target, in the same form as the insert trigger stores it in `seen`. */
+/** The mirror's view of the target, in the same form as the insert trigger stores it in `target_snapshot`. */
 export function selectTargetSnapshot({ kind }: ProjectDb, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
   const of = (column: string) => sql.ref(`${row}.${column}`)
   const shown = (
@@ -193,7 +194,8 @@ async function listMirroredIds({ db, kind, project }: ProjectDb, target: TargetK
 
 /** The write-back is cancelled, but its row is not updated yet. */
 export const coveredByCancelSql = sql`exists (select 1 from writeback_cancellations decided
-  where (decided.project_id = writebacks.project_id or (decided.nameless = 1 and writebacks.project_id = ''))
+  where (decided.project_id = writebacks.project_id
+      or (decided.includes_rows_without_project = 1 and writebacks.project_id = ''))
     and decided.finished_at is null and writebacks.seq > decided.done_to and writebacks.seq <= decided.up_to
     and (decided.batch_id is null or decided.batch_id = writebacks.batch_id))`
 

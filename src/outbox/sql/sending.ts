@@ -13,10 +13,9 @@ import { ofProject, type ProjectDb, toTimeValue } from '../../warehouse/project-
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { DecisionTerms } from '../core/decision-terms.ts'
 import type { ProjectDecision } from '../core/decisions.ts'
-import type { Transition, Writeback } from '../core/outbox-entry.ts'
-import { thereAlready } from '../core/review-guards.ts'
+import type { Transition } from '../core/outbox-entry.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
-import { decidedSql } from './row.ts'
+import { decidedSql, decodeEvidence } from './row.ts'
 
 /** Since when and by whom it is stopped; null: it is not. */
 export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
@@ -65,22 +64,22 @@ export function decideSending(
 }
 
 export function createSends(context: ProjectDb) {
-  return ofProject(context, { read: readSends, hold, countRepetitions, hasRowsOfEarlierVersion, resume })
+  return ofProject(context, { read: readSends, hold, countRepetitions, resume })
 }
 
-type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null; isNew: number }
+type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null }
 
-/** `key`: names the number outside of the database. `isNew`: the project has neither sent with its token nor been held. */
+/** `key`: names the number outside of the database. */
 export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
   const { rows } = await sql<SendsRow>`
     select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
-      own.held_why as why, case when own.token is null then 1 else 0 end as "isNew"
+      own.held_why as why
     from sync_sends common left join sync_sends own on own.project_id = ${project} where common.project_id = ''`.execute(
     db,
   )
-  const { key = '', sends = 0, heldAt = null, why = null, isNew = 1 } = rows[0] ?? {}
+  const { key = '', sends = 0, heldAt = null, why = null } = rows[0] ?? {}
   const held = heldAt === null ? null : { since: toTimestamp(heldAt), why: why ?? '' }
-  return { key: `${key}:${project}`, sends, held, isNew: isNew === 1 }
+  return { key: `${key}:${project}`, sends, held }
 }
 
 /** In the transaction that records the send, so that a backup has both or neither. */
@@ -104,24 +103,17 @@ const repetitionsWithinMs = 15 * 60_000
  * Replies that were found in their conversations of late, before they were first sent. A person has not seen them yet. 0 if this
  * one was not.
  */
-async function countRepetitions(context: ProjectDb, { operation }: Writeback, { why }: Transition): Promise<number> {
-  if (operation !== 'message' || !why.startsWith(thereAlready)) return 0
+async function countRepetitions(context: ProjectDb, { evidence }: Transition): Promise<number> {
+  if (evidence?.alreadyThere === undefined) return 0
   const { db, kind, project } = context
   const clock = await readClock(db, kind)
   const since = toTimeValue(context, clock() - repetitionsWithinMs)
-  const { rows } = await sql<{ found: number }>`select count(*) as found from writebacks
+  const { rows } = await sql<{ evidence: string | null }>`select evidence from writebacks
     where project_id = ${project} and operation = 'message' and status = 'conflict' and attempts = 0
-      and step like ${`${thereAlready}%`} and finished_at > ${since}
+      and finished_at > ${since}
       and not exists (select 1 from sync_sends where project_id = ${project}
         and ${epochSeconds(kind, 'writebacks.created_at')} * 1000 <= resumed_at)`.execute(db)
-  return Number(rows[0]?.found ?? 0)
-}
-
-/** A backup of that version has no token, and gets another one than what was sent since has. */
-async function hasRowsOfEarlierVersion({ db, project }: ProjectDb): Promise<boolean> {
-  const { rows } = await sql`select 1 from writebacks where project_id = ${project}
-    and created_at < (select applied_at from sync_schema where name = '0025_retention') limit 1`.execute(db)
-  return rows.length > 0
+  return rows.filter((row) => decodeEvidence(kind, row.evidence).alreadyThere !== undefined).length
 }
 
 /** Returns how many queued write-backs became drafts; null if sending is not held. */
@@ -138,8 +130,9 @@ function resume(context: ProjectDb, by: string, queued: 'draft' | 'send'): Promi
     if (resumed === 0n) return null
     if (queued === 'send') return { drafts: 0 }
     const { numAffectedRows } = await sql`
-      update writebacks set status = 'draft', step = ${`back to draft after a restore by ${by}`}, epoch = epoch + 1,
-        owner = null, lease_until = null, due_at = null, approved_by = null, undo_until = null, ${decidedSql(trx, by)}
+      update writebacks set status = 'draft', reason = ${`back to draft after a restore by ${by}`},
+        fencing_token = fencing_token + 1, owner = null, lease_until = null, due_at = null, approved_by = null,
+        undo_until = null, ${decidedSql(trx, by)}
       where project_id = ${project} and status = 'queued'`.execute(db)
     return { drafts: Number(numAffectedRows ?? 0n) }
   })

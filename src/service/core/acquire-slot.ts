@@ -11,10 +11,11 @@ import {
   type SlotLimits,
   slotLimits,
 } from './budget.ts'
-import type { BudgetPolicy } from './margin.ts'
+import type { BudgetPolicy } from './budget-policy.ts'
 import {
   addSlots,
   burstSlots,
+  countTaken,
   msUntilSlot,
   nextPacedAt,
   roundUpToGrain,
@@ -52,7 +53,7 @@ export function acquireSlot(
   processId: string,
   pending: Pending,
 ) {
-  const result = decideSlot(policy, advanceTo(before, now), processId, pending)
+  const result = decideSlot(policy, advanceTo(policy, before, now), processId, pending)
   return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, processId, pending) }
 }
 
@@ -80,7 +81,7 @@ function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string,
   const limits = slotLimits(policy, state, now)
   const { all, writes } = limits
   const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
-  const isPastBurst = state.writes.taken.total >= burstSlots(writes.slots)
+  const isPastBurst = countTaken(state.writes.taken, now) >= burstSlots(writes.slots)
   const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(processId), writeWaiterRank, now)
   const writeYieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
   const nextWriteMs = Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now))
@@ -92,7 +93,7 @@ function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string,
   if (sharedWaitMs > 0) return deferRequest(state, processId, request, sharedWaitMs, windowMs)
   const paceMs = all.windowMs / all.slots
   // While there are spare slots, no process yields.
-  const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
+  const hasSpareSlots = countTaken(state.all.taken, now) < burstSlots(all.slots)
   const isBehind = isBehindOthers(state.waiters, processId, priorities.indexOf(request.priority), now)
   if (!hasSpareSlots && isBehind) return deferRequest(state, processId, request, paceMs, windowMs)
   return grantSlot(state, limits, processId, request, index)

@@ -4,7 +4,7 @@
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type BudgetState, initialBudgetState } from './budget.ts'
-import { type BudgetPolicy } from './margin.ts'
+import type { BudgetPolicy } from './budget-policy.ts'
 import { type SlotUsage, timeGrainMs } from './slots.ts'
 
 /** What the record holds, and the store's clock when it was read. */

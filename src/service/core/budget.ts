@@ -5,22 +5,17 @@
  * the deadline, if none came). The service counts a request at some point between sending and response. So all
  * requests that it counts within one window hold their slots at the same time, and no window, fixed or sliding, contains
  * more requests than there are slots. A limiter that counts at sending time cannot promise that.
+ *
+ * There are fewer slots than the limit by the margin, and a window that is longer by the margin holds no more requests
+ * than the limit: for a service that counts whole seconds, whose minute has 61 of them, and for a clock of the store that
+ * runs ahead. So a slot that is free again is remembered for as long.
  */
 import type { EpochMs, Ms, Rate } from '../../values/time.ts'
 import type { Priority } from './api-request.ts'
-import {
-  afterResponse,
-  afterThrottle,
-  type BudgetPolicy,
-  type LearnedMargin,
-  type Margins,
-  marginPercent,
-  slotsWithin,
-  wideMargins,
-  widePercent,
-} from './margin.ts'
+import { type BudgetPolicy, marginMs, slotsWithin } from './budget-policy.ts'
 import {
   addSlots,
+  countTaken,
   emptyUsage,
   expireSlots,
   removeSlot,
@@ -50,9 +45,6 @@ export type BudgetState = {
   readonly generation: number
   /** `share`: of the slots that was left after the last 429, which came at `at`. */
   readonly reduction: { readonly at: EpochMs; readonly share: number }
-  readonly margins: Margins
-  /** The margins are wide until then: the store's clock ran ahead, so slots may have ended early. */
-  readonly cautiousUntil: EpochMs
   readonly throttled: number
   readonly waiters: readonly Waiter[]
 }
@@ -65,8 +57,6 @@ export const initialBudgetState: BudgetState = {
   closedUntil: 0,
   generation: 0,
   reduction: { at: 0, share: 1 },
-  margins: wideMargins,
-  cautiousUntil: 0,
   throttled: 0,
   waiters: [],
 }
@@ -80,7 +70,7 @@ const increasePerWindow = 0.025
 export type SlotEnding = 'responded' | 'unsent'
 
 export function releaseSlot(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, ending: SlotEnding) {
-  const state = advanceTo(before, now)
+  const state = advanceTo(policy, before, now)
   const endSlot = (usage: SlotUsage, freeAt: EpochMs | null, { windowMs }: Rate): SlotUsage => {
     if (freeAt === null) return usage
     const remaining = removeSlot(usage.taken, freeAt)
@@ -88,18 +78,7 @@ export function releaseSlot(policy: BudgetPolicy, before: BudgetState, now: Epoc
     return { ...usage, taken }
   }
   const all = endSlot(state.all, slot.freeAt, policy.rate)
-  const margins = ending === 'unsent' ? state.margins : learnFromResponse(policy, state, slot)
-  return { ...state, all, writes: endSlot(state.writes, slot.writeFreeAt, policy.writeRate), margins }
-}
-
-function learnFromResponse(policy: BudgetPolicy, state: BudgetState, { writeFreeAt }: Slot): Margins {
-  if (policy.rateMargin !== null) return state.margins
-  const isEvidence = currentShare(policy, state, state.at) === 1
-  const { all, writes } = state.margins
-  return {
-    all: afterResponse(all, policy.rate, state.at, isEvidence),
-    writes: writeFreeAt === null ? writes : afterResponse(writes, policy.writeRate, state.at, isEvidence),
-  }
+  return { ...state, all, writes: endSlot(state.writes, slot.writeFreeAt, policy.writeRate) }
 }
 
 /**
@@ -108,44 +87,27 @@ function learnFromResponse(policy: BudgetPolicy, state: BudgetState, { writeFree
  * once for all of them.
  */
 export function recordThrottle(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, waitMs: Ms) {
-  const state = advanceTo(before, now)
+  const state = advanceTo(policy, before, now)
   const share = currentShare(policy, state, state.at)
   const isNewThrottle = state.reduction.share === 1 || slot.grantedAt >= state.reduction.at
   return {
     ...state,
     pausedUntil: Math.max(state.pausedUntil, state.at + waitMs),
     reduction: { at: state.at, share: isNewThrottle ? Math.max(minShare, share * decreaseFactor) : share },
-    margins: isNewThrottle ? learnFromThrottle(policy, state, slot) : state.margins,
     throttled: state.throttled + 1,
   }
-}
-
-function learnFromThrottle(policy: BudgetPolicy, state: BudgetState, { writeFreeAt }: Slot): Margins {
-  if (policy.rateMargin !== null) return state.margins
-  const { all, writes } = state.margins
-  return {
-    all: afterThrottle(all, policy.rate, state.at, state.all.taken.total),
-    writes: writeFreeAt === null ? writes : afterThrottle(writes, policy.writeRate, state.at, state.writes.taken.total),
-  }
-}
-
-/** The store's clock ran ahead of a process's: slots ended early, and the requests of some may still be in a window. */
-export function recordClockGain(policy: BudgetPolicy, before: BudgetState, now: EpochMs, maxDurationMs: Ms) {
-  const state = advanceTo(before, now)
-  const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
-  return { ...state, cautiousUntil: Math.max(state.cautiousUntil, state.at + maxDurationMs + windowMs) }
 }
 
 /** The slots that may be used at `now`: less the margin and the reserve, and fewer after a 429. */
 export function slotLimits(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
   const share = (1 - policy.reserve) * currentShare(policy, state, now)
-  const isCautious = now < state.cautiousUntil
-  const toLimit = (rate: Rate, learned: LearnedMargin): SlotLimit => {
-    const percent = isCautious ? widePercent : marginPercent(learned)
-    return { slots: slotsWithin(rate, 1 - (1 - (policy.rateMargin ?? percent / 100)) * share), windowMs: rate.windowMs }
-  }
-  const { margins } = state
-  return { all: toLimit(policy.rate, margins.all), writes: toLimit(policy.writeRate, margins.writes) }
+  const toLimit = (rate: Rate): SlotLimit => ({
+    slots: slotsWithin(rate, share * (1 - policy.rateMargin)),
+    limit: slotsWithin(rate, share),
+    windowMs: rate.windowMs,
+    marginMs: marginMs(policy, rate),
+  })
+  return { all: toLimit(policy.rate), writes: toLimit(policy.writeRate) }
 }
 
 export type SlotLimits = ReturnType<typeof slotLimits>
@@ -156,20 +118,19 @@ function currentShare(policy: BudgetPolicy, { reduction }: BudgetState, now: Epo
 }
 
 /** The state at `now`, without expired slots and waiters. A clock that was set back shifts all times with it. */
-export function advanceTo(before: BudgetState, now: EpochMs): BudgetState {
+export function advanceTo(policy: BudgetPolicy, before: BudgetState, now: EpochMs): BudgetState {
   const state = now < before.at ? shiftClock(before, now - before.at) : before
   return {
     ...state,
     at: now,
-    all: { ...state.all, taken: expireSlots(state.all.taken, now) },
-    writes: { ...state.writes, taken: expireSlots(state.writes.taken, now) },
+    all: { ...state.all, taken: expireSlots(state.all.taken, now - marginMs(policy, policy.rate)) },
+    writes: { ...state.writes, taken: expireSlots(state.writes.taken, now - marginMs(policy, policy.writeRate)) },
     waiters: state.waiters.filter(({ until }) => until > now),
   }
 }
 
 /** The same state on a clock that was shifted by `by` milliseconds: all durations stay the same. */
 export function shiftClock(state: BudgetState, by: Ms): BudgetState {
-  const shiftMargin = (margin: LearnedMargin) => ({ ...margin, windowFrom: margin.windowFrom + by })
   const shiftUsage = (usage: SlotUsage) => ({ taken: shiftSlots(usage.taken, by), pacedAt: usage.pacedAt + by })
   return {
     ...state,
@@ -178,9 +139,7 @@ export function shiftClock(state: BudgetState, by: Ms): BudgetState {
     at: state.at + by,
     pausedUntil: state.pausedUntil + by,
     closedUntil: state.closedUntil + by,
-    cautiousUntil: state.cautiousUntil + by,
     reduction: { ...state.reduction, at: state.reduction.at + by },
-    margins: { all: shiftMargin(state.margins.all), writes: shiftMargin(state.margins.writes) },
     waiters: state.waiters.map((waiter) => ({ ...waiter, since: waiter.since + by, until: waiter.until + by })),
   }
 }
@@ -218,13 +177,13 @@ export type BudgetView = ReturnType<typeof budgetView>
 
 /** The current state of the request budget, for progress and status. */
 export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs) {
-  const state = advanceTo(before, clock)
+  const state = advanceTo(policy, before, clock)
   return {
     limit: policy.rate.requests,
     windowMs: policy.rate.windowMs,
     /** Slots that may be in use at the same time; fewer after a 429, then slowly more again. */
     slots: slotLimits(policy, state, state.at).all.slots,
-    inUse: state.all.taken.total,
+    inUse: countTaken(state.all.taken, state.at),
     /** For how long a 429 still pauses the whole key; null = it does not. */
     pausedForMs: state.pausedUntil > state.at ? state.pausedUntil - state.at : null,
     /** For how long nothing is sent because the record of recent requests may be lost; null = not closed. */
@@ -234,8 +193,8 @@ export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: Epo
 }
 
 /** The slots of a budget while nothing reduces them, for estimates. */
-export function steadyLimits(policy: BudgetPolicy, margins: Margins): SlotLimits {
-  return slotLimits(policy, { ...initialBudgetState, margins }, 0)
+export function steadyLimits(policy: BudgetPolicy): SlotLimits {
+  return slotLimits(policy, initialBudgetState, 0)
 }
 
 /** Milliseconds that `requests` take at an even pace, if no other process sends any and the service throttles nothing. */

@@ -8,7 +8,7 @@
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
-import type { BudgetPolicy } from './margin.ts'
+import type { BudgetPolicy } from './budget-policy.ts'
 import { emptyUsage } from './slots.ts'
 
 /** `before`: the newest known state. A pause and a reduced share of the slots last as long as they would have from then. */
@@ -24,10 +24,9 @@ export function closeBudget(policy: BudgetPolicy, before: BudgetState, now: Epoc
   }
 }
 
-/** The first state of a budget that was unused for so long that no earlier request can matter; margins stay learned. */
+/** The first state of a budget that was unused for so long that no earlier request can matter. */
 export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
-  const { margins } = shiftClock(before, now - before.at)
-  return { ...initialBudgetState, at: now, margins, generation: nextGeneration(before, now) }
+  return { ...initialBudgetState, at: now, generation: nextGeneration(before, now) }
 }
 
 /** By the clock, so that a process that starts without knowing earlier generations gets a later one. */
@@ -51,7 +50,7 @@ const maxClockDrift = 1 / 1000
  * Why the record cannot be trusted, for a person; null: it can. A newer generation means that another process closed the
  * budget since our last reading, for whatever reason we would find now.
  */
-export function invalidReason(observed: ObservedRecord, last: LastObservation | null): string | null {
+export function invalidReason(observed: ObservedRecord, last: LastObservation | null, windowMs: Ms): string | null {
   const { state, now, restarted } = observed
   if (restarted) return 'its store restarted, so recent requests may not be counted'
   const behindMs = state.at - now
@@ -62,7 +61,8 @@ export function invalidReason(observed: ObservedRecord, last: LastObservation | 
   const aheadMs = now - last.now - last.agoMs
   if (aheadMs > clockToleranceMs + maxClockDrift * last.agoMs)
     return `the clock of its store was set forward by ${formatSeconds(aheadMs)}`
-  if (last.gainMs > clockToleranceMs) return `the clock of its store ran ahead by ${formatSeconds(last.gainMs)}`
+  if (last.gainMs > toleratedGainMs(windowMs) + maxClockDrift * last.agoMs)
+    return `the clock of its store ran ahead by ${formatSeconds(last.gainMs)}`
   return null
 }
 
@@ -71,8 +71,11 @@ const formatSeconds = (ms: Ms): string => `${(ms / 1000).toFixed(1)} s`
 /** The store's clock, and this process's clock before and after it was read. */
 export type ClockReading = { readonly store: EpochMs; readonly from: Ms; readonly to: Ms }
 
-/** A four-hundredth of a window: a quarter of the narrowest margin, at an even pace. */
-export const toleratedGainMs = (windowMs: Ms): Ms => windowMs / 400
+/**
+ * How far the store's clock may run ahead of ours from one reference to the next: half a second of a minute. A window meets
+ * two such intervals at most, and the default margin covers 1.2 s. 20 ms: our clock counts hundredths of a second.
+ */
+export const toleratedGainMs = (windowMs: Ms): Ms => Math.max(20, windowMs / 120)
 
 /** How far the store's clock ran ahead at least: a slow reading looks like less. */
 export function clockGainMs(reference: ClockReading, reading: ClockReading): Ms {

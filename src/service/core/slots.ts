@@ -8,7 +8,10 @@ import type { EpochMs, Ms } from '../../values/time.ts'
 
 type SlotBatch = { readonly freeAt: EpochMs; readonly count: number }
 
-/** `batches` is in the order of `freeAt`, each time once; `total` is the sum of their counts. */
+/**
+ * The taken slots, and those that have been free for no longer than the margin. `batches` is in the order of `freeAt`, each
+ * time once; `total` is the sum of their counts.
+ */
 type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch[] }
 
 export const noTakenSlots: TakenSlots = { total: 0, batches: [] }
@@ -34,16 +37,20 @@ export function addSlots(taken: TakenSlots, freeAt: EpochMs, count = 1): TakenSl
 
 export const removeSlot = (taken: TakenSlots, freeAt: EpochMs): TakenSlots => addSlots(taken, freeAt, -1)
 
-export function expireSlots(taken: TakenSlots, now: EpochMs): TakenSlots {
+/** Without those that were free at `until`. */
+export function expireSlots(taken: TakenSlots, until: EpochMs): TakenSlots {
   let ended = 0
   let total = taken.total
   for (const batch of taken.batches) {
-    if (batch.freeAt > now) break
+    if (batch.freeAt > until) break
     ended += 1
     total -= batch.count
   }
   return ended === 0 ? taken : { total, batches: taken.batches.slice(ended) }
 }
+
+/** How many are still taken. */
+export const countTaken = (taken: TakenSlots, now: EpochMs): number => expireSlots(taken, now).total
 
 /** The same slots on a clock that was shifted by `by` milliseconds. */
 export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
@@ -51,9 +58,9 @@ export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
 }
 
 /** Milliseconds until the next slot is free; 0 if none is taken. */
-function msUntilNextFree(taken: TakenSlots, now: EpochMs): Ms {
-  const earliest = taken.batches[0]
-  return earliest === undefined ? 0 : Math.max(0, earliest.freeAt - now)
+function msUntilNextFree({ batches }: TakenSlots, now: EpochMs): Ms {
+  const next = batches.find(({ freeAt }) => freeAt > now)
+  return next === undefined ? 0 : next.freeAt - now
 }
 
 /** The index at which a time is, or belongs. */
@@ -65,8 +72,13 @@ function batchIndex(batches: readonly SlotBatch[], freeAt: EpochMs): number {
 /** `pacedAt`: the time from which the pace of the next grant is counted. It may be a little before the last grant. */
 export type SlotUsage = { readonly taken: TakenSlots; readonly pacedAt: EpochMs }
 
-/** How many slots there are now. `slots` is at least 1. */
-export type SlotLimit = { readonly slots: number; readonly windowMs: Ms }
+/** How many slots there are now, at least 1; `limit`: within a window that is longer by `marginMs`, no fewer. */
+export type SlotLimit = {
+  readonly slots: number
+  readonly limit: number
+  readonly windowMs: Ms
+  readonly marginMs: Ms
+}
 
 export const emptyUsage: SlotUsage = { taken: noTakenSlots, pacedAt: 0 }
 
@@ -84,27 +96,39 @@ export const burstSlots = (slots: number): number => Math.max(1, Math.floor(slot
  * - While under a fifth of the slots is taken there is no pace at all: a small sync run after a quiet window never waits.
  *   Then at most a fifth is in the trailing window, and an estimate is wrong by little more than that fifth.
  * - From there on the free slots are spread evenly over the time until the oldest slot is free again, and never faster
- *   than slots / window. So after a first burst the remaining slots last for the remaining window; and when the slots of
- *   the burst come back all at once, they are used at the even rate. With `C` sent in a server's window so far and `P` in
- *   the one before, `C` grows by at most slots·f and `P` is at most slots, so `P × (1 − f) + C` stays at the slots: under
- *   the limit by the margin that latency needs.
+ *   than a hundredth above slots / window. So after a first burst the remaining slots last for the remaining window; and
+ *   when the slots of the burst come back all at once, they are used at the even rate. With `C` sent in a server's window
+ *   so far and `P` in the one before, `C` grows by at most 1.01 × slots·f and `P` is at most slots, so that
+ *   `P × (1 − f) + C` is at most 1.01 × slots: under the limit by the rest of the margin, which latency needs.
  */
-export function msUntilSlot(usage: SlotUsage, { slots, windowMs }: SlotLimit, now: EpochMs): Ms {
-  const taken = usage.taken.total
-  if (taken < burstSlots(slots)) return 0
-  if (taken >= slots) return Math.max(1, msUntilNextFree(usage.taken, now))
-  return Math.max(0, usage.pacedAt + paceIntervalMs(usage.taken, slots, windowMs, now) - now)
+export function msUntilSlot(usage: SlotUsage, limit: SlotLimit, now: EpochMs): Ms {
+  return Math.max(msUntilWithinLimit(usage.taken, limit, now), msUntilPaced(usage, limit, now))
+}
+
+function msUntilWithinLimit({ total, batches }: TakenSlots, { limit, marginMs }: SlotLimit, now: EpochMs): Ms {
+  const [oldest] = batches
+  return total < limit || oldest === undefined ? 0 : Math.max(1, oldest.freeAt + marginMs - now)
+}
+
+function msUntilPaced(usage: SlotUsage, limit: SlotLimit, now: EpochMs): Ms {
+  const taken = countTaken(usage.taken, now)
+  if (taken < burstSlots(limit.slots)) return 0
+  if (taken >= limit.slots) return Math.max(1, msUntilNextFree(usage.taken, now))
+  return Math.max(0, usage.pacedAt + paceIntervalMs(usage.taken, limit, now) - now)
 }
 
 /** The time from which the pace after a grant at `now` is counted. */
-export function nextPacedAt(usage: SlotUsage, { slots, windowMs }: SlotLimit, now: EpochMs): EpochMs {
-  if (usage.taken.total < burstSlots(slots)) return now
+export function nextPacedAt(usage: SlotUsage, limit: SlotLimit, now: EpochMs): EpochMs {
+  if (countTaken(usage.taken, now) < burstSlots(limit.slots)) return now
   // Timers fire late; without catching up, each delay would be lost capacity.
-  const catchUpMs = windowMs / 120
-  return Math.max(now - catchUpMs, Math.min(now, usage.pacedAt + paceIntervalMs(usage.taken, slots, windowMs, now)))
+  const catchUpMs = limit.windowMs / 120
+  return Math.max(now - catchUpMs, Math.min(now, usage.pacedAt + paceIntervalMs(usage.taken, limit, now)))
 }
 
-function paceIntervalMs(taken: TakenSlots, slots: number, windowMs: Ms, now: EpochMs): Ms {
-  const free = Math.max(1, slots - taken.total)
-  return Math.max(windowMs / slots, msUntilNextFree(taken, now) / free)
+/** What a delay of more than the time for catching up has cost is made up for a little later. */
+const fasterThanEven = 1.01
+
+function paceIntervalMs(taken: TakenSlots, { slots, windowMs }: SlotLimit, now: EpochMs): Ms {
+  const free = Math.max(1, slots - countTaken(taken, now))
+  return Math.max(windowMs / (fasterThanEven * slots), msUntilNextFree(taken, now) / free)
 }

@@ -7,12 +7,12 @@ import {
   type BudgetState,
   budgetView,
   initialBudgetState,
-  recordClockGain,
   recordThrottle,
   releaseSlot,
   type Slot,
   type SlotEnding,
 } from '../core/budget.ts'
+import type { BudgetPolicy } from '../core/budget-policy.ts'
 import {
   type BudgetRecord,
   decodeBudgetState,
@@ -28,9 +28,7 @@ import {
   invalidReason,
   nextReference,
   startBudget,
-  toleratedGainMs,
 } from '../core/fail-closed.ts'
-import type { BudgetPolicy, Margins } from '../core/margin.ts'
 
 /**
  * Keeps running while the machine is suspended. Where it goes back, as it may when a virtual machine moves, the shared
@@ -82,10 +80,6 @@ export type SharedStoreOptions = {
   readonly keyUse: KeyUse
   /** Called in the one process that closes the budget. `why` completes `the request budget is closed: `. */
   readonly onClosed: (why: string) => void
-  /** What was learned before. Asked by a process that finds no record. */
-  readonly readMargins?: () => Promise<Margins>
-  /** Called in the process whose request shows it, after each one: mostly nothing has changed. */
-  readonly onMargins?: (before: Margins, now: Margins) => void
   /** How long a request of any process can take at most, from requesting its slot. */
   readonly maxDurationMs?: Ms
   /** `uptimeMs`, or a test's. */
@@ -112,7 +106,7 @@ const storeTimeoutMs = 10_000
  */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
-  const { monotonic = uptimeMs, readMargins, onMargins } = options
+  const { monotonic = uptimeMs } = options
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
   let lastSeen: StateSnapshot | null = null
@@ -140,19 +134,13 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
         : invalidReason(
             { state, now, restarted },
             lastSeen && { ...lastSeen, agoMs: monotonic() - lastSeen.at, gainMs },
+            windowMs,
           )
     if (state !== null && why === null) return { state, isReset: false, invalidReason: why }
-    const known = await withLearnedMargins(newestState(lastSeen?.state, state))
+    const known = newestState(lastSeen?.state, state)
     const canStart = lastSeen === null && (await wasUnused())
     if (canStart) return { state: startBudget(known, now), isReset: true, invalidReason: null }
     return { state: closeBudget(policy, known, now, maxDurationMs), isReset: true, invalidReason: why }
-  }
-
-  /** Of a budget that no record describes. Without an answer the margins are wide. */
-  async function withLearnedMargins(known: BudgetState): Promise<BudgetState> {
-    if (known !== initialBudgetState || readMargins === undefined) return known
-    const margins = await withTimeout(readMargins()).catch(() => known.margins)
-    return { ...known, margins }
   }
 
   /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
@@ -178,9 +166,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
       // A clock that is set back a little stands still.
       const now = Math.max(reading.now, starting.state.at)
       const hasClosed = starting.state.generation !== lastSeen?.state.generation
-      const mustBeCautious = !hasClosed && gainMs > toleratedGainMs(windowMs)
-      const before = mustBeCautious ? recordClockGain(policy, starting.state, now, maxDurationMs) : starting.state
-      let state = before
+      let state = starting.state
       const finished = steps.map(({ apply }) => {
         const after = apply(state, now)
         state = after.state
@@ -198,7 +184,6 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
         }
         if (changed && starting.invalidReason !== null) onClosed(starting.invalidReason)
         if (changed) await recordUse(at)
-        onMargins?.(starting.state.margins, state.margins)
         for (const finish of finished) finish()
         return
       }

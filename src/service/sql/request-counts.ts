@@ -9,11 +9,11 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Priority } from '../core/api-request.ts'
 import type { BudgetBar, BudgetData, BudgetPause } from '../core/budget.ts'
 
-export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks' | 'audit'
+export type RequestPurpose = 'push' | 'writebacks' | 'audit'
 
 type RequestSource = {
   readonly project: ProjectId
-  /** Unique for each push, dry run, audit or worker process. */
+  /** Unique for each push, audit or worker process. */
   readonly id: string
   readonly purpose: RequestPurpose
   readonly since: EpochMs

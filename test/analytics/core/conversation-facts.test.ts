@@ -177,7 +177,7 @@ describe('whatever the conversation', () => {
     },
     ...{ createdAt: maybeTime, handledAt: maybeTime, isMessagesComplete: fc.boolean() },
     messages: fc.uniqueArray(message, { selector: ({ id }) => id, maxLength: 20 }),
-    handledChanges: fc.array(fc.record({ old: maybeTime, new: maybeTime, oldReadAt: maybeTime, seenAt: time }), {
+    handledChanges: fc.array(fc.record({ old: maybeTime, new: maybeTime, oldReadAt: time, seenAt: time }), {
       maxLength: 4,
     }),
   })

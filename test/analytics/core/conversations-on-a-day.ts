@@ -49,7 +49,7 @@ export function historyOf({ lines = [], created = '9:00', handled = null, change
     handledChanges: changes.map((change) => ({
       old: timeOf(change.old),
       new: timeOf(change.new),
-      oldReadAt: timeOf(change.read ?? null),
+      oldReadAt: change.read === undefined ? 0 : at(change.read),
       seenAt: at(change.seen),
     })),
   }

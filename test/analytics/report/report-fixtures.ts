@@ -49,7 +49,6 @@ export function reportData(over: Partial<ReportData> = {}): ReportData {
     hours: [],
     queue: { open: 0, waiting: 0, longest: [] },
     serviceDifference: null,
-    rollup: [],
     quality: [],
     streams: [],
     ...over,

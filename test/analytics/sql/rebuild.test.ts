@@ -92,10 +92,10 @@ for (const db of databases) {
       expect(refreshed.fct_wait).toEqual(derived.fct_wait)
     })
 
-    test('fills the facts of a mirror that an older version stored', async () => {
+    test('fills the facts of a mirror of which none have been derived yet', async () => {
       const { warehouse, mirror, facts, count } = await openFactsWarehouse(db)
       await mirrorSomeRows(mirror)
-      // As the migration leaves it.
+      // As a first run that was killed leaves it.
       await warehouse.query('delete from facts_due')
       await warehouse.query(`insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone, personal_data)
         values ('main', '${timeAt(0)}', 0, '', '', true)`)

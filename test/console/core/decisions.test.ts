@@ -24,7 +24,7 @@ describe('a person may', () => {
   const others = { createdBy: 'olga', statuses: ['draft', 'failed'], isByIds: false } as const
   const table: Readonly<Record<Role, readonly DecisionName[]>> = {
     viewer: [],
-    operator: ['retry', 'arrived', 'lost', 'check'],
+    operator: ['retry', 'arrived', 'lost'],
     approver: decisionNames,
   }
   test.each(Object.entries(table))('as %s', (role, allowed) => {
@@ -80,16 +80,12 @@ describe('a batch with', () => {
     })
   }
   const cases: readonly (readonly [string, Facts, readonly DecisionName[]])[] = [
-    ['drafts', { counts: { draft: 2 } }, ['approve', 'cancel', 'check']],
-    ['drafts of one’s own', { counts: { draft: 2 }, approveOwn: false }, ['cancel', 'check']],
-    ['rows within the grace', { counts: { queued: 2 }, undoUntil: at(5) }, ['undo', 'stop', 'cancel', 'check']],
-    ['rows after the grace', { counts: { queued: 2 } }, ['stop', 'cancel', 'check']],
+    ['drafts', { counts: { draft: 2 } }, ['approve', 'cancel']],
+    ['drafts of one’s own', { counts: { draft: 2 }, approveOwn: false }, ['cancel']],
+    ['rows within the grace', { counts: { queued: 2 }, undoUntil: at(5) }, ['undo', 'stop', 'cancel']],
+    ['rows after the grace', { counts: { queued: 2 } }, ['stop', 'cancel']],
     ['rows in flight alone', { counts: { sending: 2 } }, []],
-    [
-      'what was stopped',
-      { counts: { draft: 2, succeeded: 1 }, stoppedAt: at(-9) },
-      ['resume', 'cancel', 'revert', 'check'],
-    ],
+    ['what was stopped', { counts: { draft: 2, succeeded: 1 }, stoppedAt: at(-9) }, ['resume', 'cancel', 'revert']],
     ['flags that arrived', { counts: { succeeded: 2 } }, ['revert']],
     ['replies that arrived', { counts: { succeeded: 2 }, revertible: 0 }, []],
     ['what is taken back', { counts: { succeeded: 2 }, revertible: 0 }, []],

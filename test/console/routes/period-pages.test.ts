@@ -142,7 +142,6 @@ test('… and on no screen what customers said, or who they are', async () => {
 
 test('what no table has is not found, and what no calendar has is the usual period', async () => {
   expect((await get('conversations?of=constructor')).status).toBe(404)
-  expect((await get('conversations?of=rollups')).status).toBe(404)
   expect((await get('conversations')).status).toBe(404)
   expect((await get("hours?from=2026-02-30&agent='--&sort=raw")).status).toBe(200)
   expect((await get(`conversations?of=targets&${january}&sla='--&count=nothing&after=9`)).status).toBe(200)

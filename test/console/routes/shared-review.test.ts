@@ -3,7 +3,6 @@
 import { expect, test, vi } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { createChecks } from '../../../src/console/checks.ts'
 import { readBatchData } from '../../../src/console/pages/batch.ts'
 import { createReviews } from '../../../src/console/reviews.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
@@ -44,7 +43,7 @@ async function start(onRead: (batch: string) => void = () => {}) {
   const ask = () => reviews.idsByOutcome(project, 'big', 'would_send')
   const page = (id: string) => {
     const request = {
-      reads: { reviews, checks: createChecks() },
+      reads: { reviews },
       warehouse,
       outbox: createOutbox(warehouse.projectDb('main')),
       project,

@@ -6,7 +6,6 @@ import { readPeriodTable } from '../../../src/analytics/sql/read-period-table.ts
 import { defaultProject } from '../../../src/config/config.ts'
 import { readOverview } from '../../../src/console/sql/overview.ts'
 import { listRuns, readRun } from '../../../src/console/sql/runs.ts'
-import { readServiceFacts } from '../../../src/console/sql/service.ts'
 import { readFailingParents, readFields, readGaps, readStreams } from '../../../src/console/sql/streams.ts'
 import { readProjectState } from '../../../src/maintenance/sql/status.ts'
 import { addMinutes, deleteBudgetHistory, readBudget, recordPause } from '../../../src/service/sql/request-counts.ts'
@@ -68,12 +67,12 @@ for (const db of databases) {
         )
         return all(`insert into ${table} (${Object.keys(row).join()}) values (${values.join()})`)
       }
-      const gap = { project_id: 'main', stream: 'calls', reason: 'unsorted', found_at: timeAt(1) }
-      await insert('sync_gaps', { ...gap, id: 'g1', subject: 's1', resolved_at: timeAt(2) })
-      await insert('sync_gaps', { ...gap, id: 'g2', subject: 's2' })
+      const gap = { project_id: 'main', stream: 'calls', reason: 'unsorted', found_at: timeAt(1), seen_at: 1 }
+      await insert('sync_gaps', { ...gap, id: 'g1', dedup_key: 's1', resolved_at: timeAt(2) })
+      await insert('sync_gaps', { ...gap, id: 'g2', dedup_key: 's2' })
       for (const parent_id of ['p1', 'p2', 'p3'])
         await insert('sync_children', {
-          ...{ project_id: 'main', stream: 'messages', parent_id, wanted: 1, fetched: 0, attempts: 1 },
+          ...{ project_id: 'main', stream: 'messages', parent_id, requested_version: 1, read_version: 0, attempts: 1 },
           error: parent_id === 'p3' ? 'timeout' : 'status 500',
         })
       await insert('sync_streams', {
@@ -115,8 +114,8 @@ for (const db of databases) {
         ['conversations', 2, timeAt(0)],
         ['calls', 0, null],
       ])
-      const { lastSyncOf, heldLanes } = await readProjectState(reads, now)
-      expect([lastSyncOf('calls'), lastSyncOf('conversations'), heldLanes]).toMatchObject([
+      const { lastSyncOf, blockedLanes } = await readProjectState(reads, now)
+      expect([lastSyncOf('calls'), lastSyncOf('conversations'), blockedLanes]).toMatchObject([
         { syncedAt: timeAt(3), failed: 'x' },
         { syncedAt: null, failed: null },
         0,
@@ -131,8 +130,8 @@ for (const db of databases) {
       })
     })
 
-    test('days, discovered fields, behaviours and webhooks', async () => {
-      const { warehouse, mirror, all } = await openTestWarehouse(db)
+    test('days and discovered fields', async () => {
+      const { warehouse, mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2')]))
       await mirror.commit(commit('conversations', [conversation('c1', { handled_at: null })]))
       await mirror.commit(
@@ -142,8 +141,6 @@ for (const db of databases) {
         ]),
       )
       await createProjectFacts(warehouse.projectDb('main'), { timeZone, analytics }).refresh()
-      await all(`insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found)
-        values ('main', 'd1', '${timeAt(99_000)}', 1, '{}', 1, 'messages')`)
       const reads = warehouse.projectDb('main')
       const january = { from: '2026-01-01', to: '2026-01-31', agent: null }
       const [day] = (await readPeriodTable(reads, 'charts', january)).days
@@ -151,9 +148,6 @@ for (const db of databases) {
         ...{ date: '2026-01-01', visitor_messages: 1, answered_by_human: 1, open_at_end: 1, calls: 0 },
       })
       expect(await readFields(reads)).toMatchObject([{ stream: 'visitors', path: 'plan', column: 'plan', filled: 0.5 }])
-      expect((await readServiceFacts(reads, now)).deliveries).toEqual([
-        { found: 'messages', count: 1, last: timeAt(99_000) },
-      ])
     })
 
     test('the audit log is only ever added to, and a link is used once', async () => {

@@ -6,7 +6,7 @@ import { importWritebacks } from '../../../src/app/import.ts'
 import { checkFile } from '../../../src/imports/enqueue-file.ts'
 import { formatRows, type MistakeKind } from '../../../src/imports/mistake-kinds.ts'
 import { openImportBuffer } from '../../../src/imports/open-file.ts'
-import type { CheckedReview } from '../../../src/outbox/core/review-summary.ts'
+import type { WritebackReview } from '../../../src/outbox/core/review.ts'
 import { mistakeText } from '../../../src/outbox/core/writeback-request.ts'
 import { configOf, projectConfigOf, syncOnce } from '../../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../../outbox/outbox-fixture.ts'
@@ -131,7 +131,7 @@ describe('sent', () => {
     const o = await createOutboxFixture({ size: { conversations: 120, visitors: 120, calls: 0 }, mirrored: false })
     await syncOnce(o.instance.url!, o.sandbox, { streams: ['conversations', 'messages', 'visitors'] })
     const { reviews, report } = await importSheet(o)
-    expect(report).toMatchObject({ outcome: 'queued', queued: 146, known: 0, ignoredColumns: ['Owner'] })
+    expect(report).toMatchObject({ outcome: 'queued', queued: 146, alreadyQueued: 0, ignoredColumns: ['Owner'] })
     // A visitor writes behind the flag of row 7, and an agent corrects the visitor of row 102.
     o.sandbox.mutate.visitorWrites(o.conversation(2), 'One more thing.')
     o.sandbox.mutate.renameVisitor(o.visitor(1), 'By hand', 'by-hand@example.com')
@@ -160,7 +160,7 @@ function countBy(words: readonly string[]): Readonly<Record<string, number>> {
 }
 
 /** What happens to a row. */
-const outcomes: Readonly<Record<CheckedReview['outcome'], string>> = {
+const outcomes: Readonly<Record<WritebackReview['outcome'], string>> = {
   would_send: 'succeeded',
   would_change: 'succeeded',
   already_so: 'succeeded',
@@ -179,7 +179,7 @@ const sentRows = [
 const isSent = (_: unknown, n: number) => sentRows.some(([from, to]) => from <= n && n < to)
 
 async function importSheet(o: OutboxFixture) {
-  const reviews: CheckedReview[] = []
+  const reviews: WritebackReview[] = []
   const project = projectConfigOf(o.sandbox)
   const source = { source: chunks(excelCsv.save(toSheet(validRows(o).filter(isSent)))), name: 'Replies.csv', parse }
   const report = await importWritebacks(configOf(o.instance.url!, project), project, source, {

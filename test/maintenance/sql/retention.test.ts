@@ -47,8 +47,8 @@ for (const db of databases) {
         ['b', now - 89 * dayMs],
         ['c', null],
       ] as const)
-        await warehouse.query(`insert into sync_gaps (project_id, id, stream, reason, found_at, resolved_at, subject)
-          values ('main', '${id}', 'calls', 'why', '2020-01-01T00:00:00Z',
+        await warehouse.query(`insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, resolved_at, dedup_key)
+          values ('main', '${id}', 'calls', 'why', '2020-01-01T00:00:00Z', 1,
             ${resolved === null ? 'null' : `'${new Date(resolved).toISOString().slice(0, 19)}Z'`}, '${id}')`)
       expect(await expire(warehouse, now)).toMatchObject({ runs: 59, gaps: 1 })
       expect(await list('select id from sync_runs order by id')).toEqual([ids[0], ids.at(-1)])

@@ -15,7 +15,16 @@ const now = Date.parse('2026-06-30T12:00:00Z')
 function audit(finishedAt: string, over: Partial<AuditResult> = {}): AuditResult {
   return {
     ...{ id: finishedAt, stream: 'conversations', startedAt: finishedAt, finishedAt, population: 1_203_442 },
-    ...{ drawn: 500, compared: 500, differing: 0, gone: 0, unreadable: 0, requests: 1000, tookMs: 60_000 },
+    ...{
+      drawn: 500,
+      compared: 500,
+      differing: 0,
+      corrected: 0,
+      gone: 0,
+      unreadable: 0,
+      requests: 1000,
+      tookMs: 60_000,
+    },
     ...over,
   }
 }

@@ -120,10 +120,10 @@ async function describeState(warehouse: Warehouse, { service }: Scene): Promise<
     `select stream, position from sync_cursors where stream not like '%:since' order by stream`,
     `select from_ts, to_ts, reason, resolved_at is null as is_open from sync_gaps order by from_ts, reason`,
     `select name, value from service_behaviours order by name`,
-    `select census, id from sync_census order by census, id`,
+    `select scan, id from sync_seen_rows order by scan, id`,
     `select id from ${service.list} order by id`,
     `select id, messages_complete from conversations where not messages_complete order by id`,
-    `select parent_id, wanted, fetched from sync_children where stream = '${service.list}' order by parent_id`,
+    `select parent_id, requested_version, read_version from sync_children where stream = '${service.list}' order by parent_id`,
   ]
   return JSON.stringify(await Promise.all(queries.map((query) => warehouse.query(query))))
 }

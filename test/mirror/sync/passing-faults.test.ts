@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest'
 import { databases } from '../../support/databases.ts'
 import { sampled } from '../../support/sampled.ts'
+import { commit, conversation } from '../../warehouse/row-fixtures.ts'
+import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
@@ -54,4 +56,20 @@ test('what a full sync has marked was meant so, and does not count later', async
     expect((await warehouse.query(deleted)).length).toBeGreaterThan(before)
     expect(await findDifferences(warehouse, sandbox)).toEqual([])
   })
+})
+
+test('many small steps cannot mark what one sync may not', async () => {
+  const { warehouse, mirror } = await openTestWarehouse(databases[0]!)
+  const ids = Array.from({ length: 120 }, (_, n) => `c${n}`)
+  await mirror.commit(
+    commit(
+      'conversations',
+      ids.map((id) => conversation(id)),
+    ),
+  )
+  for (const id of ids) await mirror.markDeleted('conversations', id, Date.UTC(2026, 5, 1))
+  expect(await warehouse.query(deleted)).toEqual([])
+  expect(await warehouse.query('select reason from sync_gaps where resolved_at is null')).toEqual([
+    { reason: expect.stringContaining('no longer lists 31 of 120 mirrored conversations') },
+  ])
 })

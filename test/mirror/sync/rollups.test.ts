@@ -295,17 +295,15 @@ for (const db of [sqlite, postgres]) {
       expect(await storedDays(warehouse)).toHaveLength(days)
     })
 
-    test('removes duplicates that an earlier version stored, and keeps the correct rollups', async () => {
+    test('removes days by earlier rules of the zone, and keeps those by the present ones', async () => {
       const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
       await sync()
-      for (const table of ['analytics_rollups', 'analytics_metrics'])
-        await warehouse.query(`update ${table} set day = null, time_zone = null`)
-      const columns = 'project_id, raw, synced_at, run_id, asked_at, read_at'
+      const columns = 'project_id, raw, synced_at, run_id, asked_at, read_at, day, time_zone'
       const doubled = "'2026-06-09T15:00:00Z', '2026-06-10T15:00:00Z'"
       await warehouse.query(`insert into analytics_rollups (${columns}, window_from, window_to)
         select ${columns}, ${doubled} from analytics_rollups where window_from = '2026-06-10T00:00:00Z'`)
-      await warehouse.query(`insert into analytics_metrics (project_id, window_from, window_to, metric, value)
-        select project_id, ${doubled}, metric, value from analytics_metrics where window_from = '2026-06-10T00:00:00Z'`)
+      await warehouse.query(`insert into analytics_metrics (project_id, window_from, window_to, day, time_zone, metric, value)
+        select project_id, ${doubled}, day, time_zone, metric, value from analytics_metrics where window_from = '2026-06-10T00:00:00Z'`)
       expect(await storedDays(warehouse)).toHaveLength(days + 1)
 
       expect((await sync(rollups)).outcome).toBe('complete')

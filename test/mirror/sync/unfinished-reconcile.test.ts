@@ -23,7 +23,7 @@ test.for([
     await mirror.writeCursor('visitors:whole', position)
     await mirror.writeCursor('visitors:whole:since', String(Date.now() - days * daySeconds * 1000))
     await warehouse.query(
-      `insert into sync_census (project_id, census, id) select project_id, 'visitors:whole', id from visitors`,
+      `insert into sync_seen_rows (project_id, scan, id) select project_id, 'visitors:whole', id from visitors`,
     )
     await warehouse.query(`update visitors set name = 'wrong', raw = json_set(raw, '$.name', 'wrong')
       where id = (select min(id) from visitors)`)

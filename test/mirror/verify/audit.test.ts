@@ -7,6 +7,7 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import { readStatus } from '../../../src/maintenance/sql/status.ts'
 import { auditedStreams } from '../../../src/mirror/core/audit.ts'
 import type { AuditReport } from '../../../src/mirror/core/reports.ts'
+import { acquireStreamLocks } from '../../../src/mirror/sql/stream-locks.ts'
 import { type CompareDeps, compareParent } from '../../../src/mirror/verify/compare-parent.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { unlimitedPolicy } from '../../service/test-service.ts'
@@ -18,13 +19,14 @@ const lists = { conversations: 30, visitors: 20, calls: 1, days: 3 }
 const size = { ...lists, messagesPerConversation: [1, 4], activityPerVisitor: [0, 3] } as const
 const world = { seed: 3, size } as const
 
-type Over = { readonly sampleSize?: number; readonly signal?: AbortSignal }
+/** `onWait`: another process holds the stream. */
+type Over = { readonly sampleSize?: number; readonly signal?: AbortSignal; readonly onWait?: () => void }
 
 function audit({ sandbox, url }: Pick<SandboxContext, 'sandbox' | 'url'>, over: Over = {}): Promise<AuditReport> {
   const project = projectConfigOf(sandbox)
-  const signal = new AbortController().signal
-  const options = { sampleSize: 100, signal, onProgress: () => {}, log: pino({ level: 'silent' }), ...over }
-  return auditProject(configOf(url, project), project, options)
+  const { onWait, sampleSize = 100, signal = new AbortController().signal } = over
+  const log = pino({ level: 'info' }, { write: (line) => void (line.includes('lock.awaited') && onWait?.()) })
+  return auditProject(configOf(url, project), project, { sampleSize, signal, onProgress: () => {}, log })
 }
 
 const counts = ({ audits }: AuditReport) =>
@@ -80,6 +82,7 @@ describe('an audit', () => {
           'visitor_activity: missing here ',
         ]),
       )
+      expect(report.audits.map(({ corrected }) => corrected)).toEqual([3, 1])
       expect(await findDifferences(warehouse, sandbox)).toEqual([])
       // A sample, because a whole comparison that finds nothing would replace it.
       const next = await audit(context, { sampleSize: 10 })
@@ -113,7 +116,7 @@ describe('an audit', () => {
     })
   })
 
-  test('continues where it was stopped', async () => {
+  test('that is interrupted stores nothing, and the next one draws again', async () => {
     await withSandbox({ ...world, size: { ...size, conversations: 90 } }, async (context) => {
       const { sandbox, warehouse, sync } = context
       await sync()
@@ -121,15 +124,27 @@ describe('an audit', () => {
       const stop = new AbortController()
       const requests = sandbox.log().length
       const timer = setInterval(() => sandbox.log().length > requests + 60 && stop.abort(), 1)
-      const stopped = await audit(context, { sampleSize: 90, signal: stop.signal }).finally(() => clearInterval(timer))
-      expect(stopped).toMatchObject({ outcome: 'interrupted', audits: [] })
-      const [before] = await warehouse.query(`select count(*) as n from sync_audit_rows where state <> 'drawn'`)
-      expect(Number(before?.n)).toBeGreaterThan(0)
+      const interrupted = await audit(context, { sampleSize: 90, signal: stop.signal }).finally(() =>
+        clearInterval(timer),
+      )
+      expect(interrupted).toMatchObject({ outcome: 'interrupted', audits: [], differences: [] })
+      expect(await warehouse.query('select * from sync_audits')).toEqual([])
       const report = await audit(context, { sampleSize: 90 })
       expect(counts(report)[0]).toEqual(['conversations', 90, 1, 0, 0])
-      expect(
-        await warehouse.query(`select count(*) as n from sync_audits where stream = 'conversations'`),
-      ).toMatchObject([{ n: 1 }])
+    })
+  })
+
+  test('waits for the sync that reads the stream, and can be interrupted meanwhile', async () => {
+    await withSandbox(world, async (context) => {
+      const { sandbox, warehouse, sync } = context
+      await sync()
+      sandbox.mutate.visitorWrites(conversationId(sandbox, 3))
+      const lock = await acquireStreamLocks(warehouse.projectDb(sandbox.projectId), ['messages'], Date.now())
+      const stop = new AbortController()
+      const interrupted = audit(context, { signal: stop.signal, onWait: () => stop.abort() })
+      expect(await interrupted).toMatchObject({ outcome: 'interrupted', audits: [] })
+      const release = () => void (lock.held && lock.release())
+      expect(counts(await audit(context, { onWait: release }))[0]).toEqual(['conversations', 30, 0, 0, 0])
     })
   })
 })

@@ -8,8 +8,9 @@ import {
   recordThrottle,
   releaseSlot,
   type Slot,
+  steadyLimits,
 } from '../../../src/service/core/budget.ts'
-import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
+import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
 import { maxDurationMs, withTakenSlots } from './simulated-world.ts'
 
 const windowMs = 60_000
@@ -17,7 +18,7 @@ const policy: BudgetPolicy = {
   rate: { requests: 600, windowMs },
   writeRate: { requests: 120, windowMs },
   reserve: 0,
-  rateMargin: null,
+  rateMargin: 0.02,
 }
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const write: PendingRequest = { priority: 'write', write: true, maxDurationMs }
@@ -40,7 +41,7 @@ const answer = (state: BudgetState, now: number, slots: readonly Slot[]) =>
 
 describe('a slot', () => {
   test('is free again one window after the response, and not a millisecond earlier', () => {
-    const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
+    const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs }, rateMargin: 0 }
     const { state, slots } = takeAll(initialBudgetState, 0, read, 1, single)
     const responded = releaseSlot(single, state, 20_000, slots[0]!, 'responded')
     expect(acquireSlot(single, responded, 79_999, 'me', [read]).decision).toHaveProperty('waitMs')
@@ -48,7 +49,7 @@ describe('a slot', () => {
   })
 
   test('without a response is free again one window after the deadline', () => {
-    const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
+    const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs }, rateMargin: 0 }
     const { state } = takeAll(initialBudgetState, 0, read, 1, single)
     expect(acquireSlot(single, state, maxDurationMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
     expect(acquireSlot(single, state, maxDurationMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
@@ -64,9 +65,9 @@ describe('a slot', () => {
 
 describe('a clock that is set back', () => {
   test('makes no slot free earlier or later than it would have been', () => {
-    const full = withTakenSlots(1e12, 1e12 + windowMs, 570)
+    const full = withTakenSlots(1e12, 1e12 + windowMs, 588)
     const { state } = acquireSlot(policy, full, 1e12 - 3_600_000, 'me', [read])
-    expect(budgetView(policy, state, 1e12 - 3_600_000 + windowMs - 1).inUse).toBe(570)
+    expect(budgetView(policy, state, 1e12 - 3_600_000 + windowMs - 1).inUse).toBe(588)
     expect(budgetView(policy, state, 1e12 - 3_600_000 + windowMs).inUse).toBe(0)
   })
 })
@@ -85,7 +86,7 @@ describe('a 429', () => {
 
   test('takes a fifth of the slots, once for all requests that were under way', () => {
     const after = slots.reduce((before, slot) => recordThrottle(policy, before, 50, slot, 1000), state)
-    expect(budgetView(policy, after, 50)).toMatchObject({ slots: 456, throttled: 100 })
+    expect(budgetView(policy, after, 50)).toMatchObject({ slots: 470, throttled: 100 })
   })
 
   test('that repeats leaves a tenth of the slots', () => {
@@ -93,13 +94,13 @@ describe('a 429', () => {
     for (let now = 1; now <= 30; now += 1) {
       after = recordThrottle(policy, after, now, { ...slots[0]!, grantedAt: now }, 1000)
     }
-    expect(budgetView(policy, after, 30).slots).toBe(57)
+    expect(budgetView(policy, after, 30).slots).toBe(58)
   })
 
   test('that is not followed by another gives the slots back gradually', () => {
     const after = recordThrottle(policy, state, 0, slots[0]!, 1000)
     const available = [0, 1, 4, 8, 20].map((windows) => budgetView(policy, after, windows * windowMs).slots)
-    expect(available).toEqual([456, 470, 513, 570, 570])
+    expect(available).toEqual([470, 485, 529, 588, 588])
   })
 })
 
@@ -117,20 +118,25 @@ describe('limits of any size', () => {
       state = taken.slots.reduce((before, slot) => releaseSlot(huge, before, now + 5, slot, 'responded'), taken.state)
     }
     expect(budgetView(huge, state, 100_000).inUse).toBeGreaterThan(29_000)
-    expect(state.all.taken.batches.length).toBeLessThanOrEqual(602)
+    expect(state.all.taken.batches.length).toBeLessThanOrEqual(614)
   })
 
-  test('a fixed margin is kept, and nothing is learned', () => {
-    const fixed = { ...policy, rateMargin: 0.02 }
-    const { state, slots } = takeAll(initialBudgetState, 0, read, 100, fixed)
-    expect(budgetView(fixed, state, 0).slots).toBe(588)
-    const after = recordThrottle(fixed, releaseSlot(fixed, state, 10, slots[0]!, 'responded'), 20, slots[0]!, 1000)
-    expect(after.margins).toEqual(initialBudgetState.margins)
+  test('the margin is left unused, of requests and of writes', () => {
+    const { all, writes } = steadyLimits({ ...policy, rateMargin: 0.05 })
+    expect([all.slots, writes.slots]).toEqual([570, 114])
     expect(budgetView({ ...policy, rateMargin: 0 }, initialBudgetState, 0).slots).toBe(600)
   })
 
+  test('a window that is longer by the margin holds no more requests than the limit', () => {
+    const hundred: BudgetPolicy = { ...policy, rate: { requests: 100, windowMs }, rateMargin: 0.1 }
+    const full = withTakenSlots(0, windowMs, 90)
+    const countGranted = (now: number) => takeAll(full, now, read, 100, hundred).slots.length
+    expect([windowMs - 1, windowMs, 1.1 * windowMs - 1, 1.1 * windowMs].map(countGranted)).toEqual([0, 10, 10, 18])
+    expect(budgetView(hundred, full, windowMs).inUse).toBe(0)
+  })
+
   test('a reserve is left to others', () => {
-    expect(budgetView({ ...policy, reserve: 0.5 }, initialBudgetState, 0).slots).toBe(285)
+    expect(budgetView({ ...policy, reserve: 0.5 }, initialBudgetState, 0).slots).toBe(294)
   })
 })
 

@@ -38,7 +38,7 @@ describe('a budget whose record was lost', () => {
     const paused = recordThrottle(policy, initialBudgetState, 5000, slot, 600_000)
     expect(budgetView(policy, closeBudget(policy, paused, 1e12, maxDurationMs), 1e12)).toMatchObject({
       pausedForMs: 600_000,
-      slots: 456,
+      slots: 470,
     })
   })
 
@@ -84,42 +84,44 @@ describe('a budget whose record was lost', () => {
           random: seededRandom(seed),
         })
         expect(history.refused).toEqual([])
-        expect(maxInWindow(history.counted, windowMs)).toBeLessThanOrEqual(Math.max(1, Math.floor(0.95 * allowed)))
+        expect(maxInWindow(history.counted, windowMs)).toBeLessThanOrEqual(Math.max(1, Math.floor(0.98 * allowed)))
       }),
       { numRuns: 100 },
     )
   })
 })
 
+type Readings = [found: Parameters<typeof invalidReason>[0], last: Parameters<typeof invalidReason>[1]]
+
 describe('a record', () => {
   const at = 1_790_000_000_000
   const state: BudgetState = { ...initialBudgetState, at, generation: 7 }
-  const last = { state, now: at + 50, agoMs: 3000, gainMs: 1000 }
+  const last = { state, now: at + 50, agoMs: 3000, gainMs: 400 }
   const found = { state, now: at + 3050, restarted: false }
   const foundAt = (now: number) => ({ ...found, now })
-  const seenAgo = (agoMs: number) => ({ ...last, agoMs })
+  const seenAgo = (agoMs: number, gainMs = 0) => ({ ...last, agoMs, gainMs })
   const closedSince = { ...state, at: at - 9e6, generation: 8 }
 
-  test.for<[string, Parameters<typeof invalidReason>]>([
+  test.for<[string, Readings]>([
     ['that is unchanged', [found, last]],
     ['that others have changed', [{ ...found, state: { ...state, at: at + 2000 } }, last]],
     ['that this process sees for the first time', [found, null]],
     ['of a store whose clock went back by less than a second', [foundAt(at - 900), seenAgo(0)]],
-    ['of a store whose clock drifts from ours as clocks do', [foundAt(at + 3_603_000), seenAgo(3_600_000)]],
+    ['of a store whose clock drifts from ours as clocks do', [foundAt(at + 3_603_000), seenAgo(3_600_000, 3000)]],
     ['that another process has closed since, at whatever time', [{ ...foundAt(at - 9e6), state: closedSince }, last]],
   ])('%s is trusted', ([, [now, before]]) => {
-    expect(invalidReason(now, before)).toBeNull()
+    expect(invalidReason(now, before, windowMs)).toBeNull()
   })
 
-  test.for<[string, RegExp, Parameters<typeof invalidReason>]>([
+  test.for<[string, RegExp, Readings]>([
     ['of a store that restarted', /restarted/, [{ ...found, restarted: true }, null]],
     ['of a store whose clock was set back', /set back by 5\.0 s/, [{ ...found, now: at - 5000 }, null]],
     ['that is older than the last one seen', /older/, [{ ...found, state: { ...state, at: at - 1 } }, last]],
     ['from before the budget was closed', /older/, [{ ...found, state: { ...state, generation: 6 } }, last]],
-    ['of a store whose clock ran ahead slowly', /ran ahead by 1\.1 s/, [found, { ...last, gainMs: 1100 }]],
+    ['of a store whose clock ran ahead slowly', /ran ahead by 0\.5 s/, [found, { ...last, gainMs: 540 }]],
     ['of a store whose clock was set forward', /set forward by 2\.0 s/, [{ ...found, now: at + 5050 }, last]],
   ])('%s is not trusted', ([, why, [now, before]]) => {
-    expect(invalidReason(now, before)).toMatch(why)
+    expect(invalidReason(now, before, windowMs)).toMatch(why)
   })
 
   test('that closes or starts a budget is newer than any before, even if the clock was set back', () => {
@@ -145,12 +147,6 @@ describe('the encoded state', () => {
     )
   const time = fc.double({ min: -1e13, max: 1e13, noNaN: true }).map((value) => value + 0)
   const usage = fc.record({ taken: slots, pacedAt: time })
-  const margin = fc.record({
-    quietWindows: fc.nat(),
-    refusedPercent: fc.nat(4),
-    windowFrom: time,
-    responses: fc.nat(),
-  })
   const anyState: fc.Arbitrary<BudgetState> = fc.record({
     at: time,
     all: usage,
@@ -159,8 +155,6 @@ describe('the encoded state', () => {
     closedUntil: time,
     generation: fc.nat(),
     reduction: fc.record({ at: time, share: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0) }),
-    margins: fc.record({ all: margin, writes: margin }),
-    cautiousUntil: time,
     throttled: fc.nat(),
     waiters: fc.array(fc.record({ id: fc.string(), rank: fc.nat(3), since: time, until: time }), {
       maxLength: 9,
@@ -193,17 +187,21 @@ describe('the encoded state', () => {
     expect(decodeBudgetState(text)).toEqual(state)
   })
 
-  test('is read as earlier versions wrote it', () => {
-    const earlier = `{"form":1,"at":9,"pausedUntil":0,"closedUntil":0,"era":7,"shrunk":{"at":5,"share":0.8},"throttled":1,
-      "all":[1,0,"3*2"],"writes":[1,0,""],"turns":[["me",1,8,10]]}`
-    expect(decodeBudgetState(earlier)).toMatchObject({ generation: 7, reduction: { at: 5, share: 0.8 } })
-    expect(JSON.parse(encodeBudgetState(policy, decodeBudgetState(earlier)!))).toMatchObject(
-      (({ all, writes, ...rest }) => rest)(JSON.parse(earlier)),
-    )
+  test('of another format counts as lost', () => {
+    const { format, ...state } = JSON.parse(encodeBudgetState(policy, initialBudgetState))
+    expect(decodeBudgetState(JSON.stringify({ format, ...state }))).toEqual(initialBudgetState)
+    for (const other of [state, { format: format + 1, ...state }, { format: String(format), ...state }])
+      expect(decodeBudgetState(JSON.stringify(other))).toBeNull()
   })
 
-  const notWhole = '{"form":1,"all":[1,2,"x y"],"writes":[],"turns":[]}'
-  test.for(['', 'null', '7', '[]', '{}', '{"form":1}', '{"form":2}', notWhole])(
+  test('that lacks a part counts as lost', () => {
+    const encoded = JSON.parse(encodeBudgetState(policy, initialBudgetState))
+    for (const part of Object.keys(encoded))
+      expect(decodeBudgetState(JSON.stringify({ ...encoded, [part]: undefined }))).toBeNull()
+  })
+
+  const damaged = '{"format":1,"all":[1,2,"x y"],"writes":[],"waiters":[]}'
+  test.for(['', 'null', '7', '[]', '{}', '{"format":1}', damaged])(
     'that cannot be decoded counts as lost: %s',
     (text) => {
       expect(decodeBudgetState(text)).toBeNull()

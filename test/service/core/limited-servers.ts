@@ -1,5 +1,6 @@
 /** Services that limit a key in the common ways; each reports whether it would have answered 429. */
-import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
+import { limiters } from '../../../src/sandbox/rate-limit.ts'
+import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
 
 export type LimitedServer = {
   readonly name: string
@@ -15,7 +16,7 @@ export const policy: BudgetPolicy = {
   rate: { requests: limit, windowMs },
   writeRate: { requests: 120, windowMs },
   reserve: 0,
-  rateMargin: null,
+  rateMargin: 0.02,
 }
 
 /** Windows that start at `phase` and every minute after; a request over the limit is not counted. */
@@ -47,17 +48,17 @@ export function startedWindow(allowed = limit): LimitedServer {
   return { name: 'window that starts with a request', admit }
 }
 
-/** A sliding window of 61 counters for whole seconds. */
-export function wholeSeconds(allowed = limit): LimitedServer {
+/** A sliding window of 61 counters for whole seconds, which begin at `phase`. */
+export function wholeSeconds(phase: number, allowed = limit): LimitedServer {
   const counts = new Map<number, number>()
   const admit = (at: number) => {
-    const second = Math.floor(at / 1000)
+    const second = Math.floor((at - phase) / 1000)
     counts.set(second, (counts.get(second) ?? 0) + 1)
     let counted = 0
     for (let before = second - 60; before <= second; before += 1) counted += counts.get(before) ?? 0
     return counted <= allowed
   }
-  return { name: 'sliding window of whole seconds', admit }
+  return { name: `sliding window of whole seconds from ${phase} ms`, admit }
 }
 
 /** Holds a window's worth of tokens, and gets ten new ones each second. */
@@ -83,6 +84,17 @@ export function approximateSliding(phase: number, allowed = limit): LimitedServe
       return before * (1 - elapsed) + now <= allowed
     },
   }
+}
+
+/** As the sandbox counts, with this value of its switch `rate.kind`. */
+export function sandboxServer(kind: keyof typeof limiters, allowed = limit): LimitedServer {
+  const limiter = limiters[kind](allowed, windowMs)
+  const admit = (at: number) => {
+    const isAdmitted = limiter.waitMs(at) === 0
+    if (isAdmitted) limiter.count(at)
+    return isAdmitted
+  }
+  return { name: `${kind} in the sandbox`, admit }
 }
 
 /** Phases that do not match the client's times. */

@@ -4,20 +4,18 @@ import type { Priority } from '../../../src/service/core/api-request.ts'
 import {
   type BudgetState,
   initialBudgetState,
-  recordClockGain,
   recordThrottle,
   releaseSlot,
   type Slot,
 } from '../../../src/service/core/budget.ts'
+import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
 import {
   type ClockReading,
   clockGainMs,
-  clockToleranceMs,
   closeBudget,
   nextReference,
   toleratedGainMs,
 } from '../../../src/service/core/fail-closed.ts'
-import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
 import { addSlots, noTakenSlots } from '../../../src/service/core/slots.ts'
 import type { EpochMs } from '../../../src/values/time.ts'
 import type { LimitedServer } from './limited-servers.ts'
@@ -87,11 +85,9 @@ export function simulate(world: SimulatedWorld): SimulationResult {
   const currentState = (now: number) => {
     const reading = { store: storeTime(now), from: now, to: now }
     const gainMs = clockGainMs(reference, reading)
-    if (lost || gainMs > clockToleranceMs) {
+    if (lost || gainMs > toleratedGainMs(policy.rate.windowMs)) {
       state = closeBudget(policy, lost ? initialBudgetState : state, reading.store, maxDurationMs)
       reference = reading
-    } else if (gainMs > toleratedGainMs(policy.rate.windowMs)) {
-      state = recordClockGain(policy, state, reading.store, maxDurationMs)
     }
     reference = nextReference(reference, reading, policy.rate.windowMs)
     lost = false

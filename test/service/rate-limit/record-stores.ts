@@ -105,7 +105,7 @@ export const testPolicy = {
   rate: { requests: 100, windowMs },
   writeRate: { requests: 20, windowMs },
   reserve: 0,
-  rateMargin: null,
+  rateMargin: 0.02,
 }
 
 /** No process used the key before. */

@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { ApiError } from '../../../src/service/core/api-failure.ts'
 import type { Priority } from '../../../src/service/core/api-request.ts'
 import type { Slot } from '../../../src/service/core/budget.ts'
+import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
 import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
-import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
 import { type BudgetStore, createMemoryStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget, type SlotRequest } from '../../../src/service/rate-limit/request-budget.ts'
 import { slidingLog } from '../core/limited-servers.ts'
@@ -12,7 +12,7 @@ import { createTestClient, emptyListAnswer, jsonAnswer, memoryBudget, startTestS
 import { createTestStore, inMemoryRecord } from './record-stores.ts'
 
 function rate(requests: number, windowMs: number): BudgetPolicy {
-  return { rate: { requests, windowMs }, writeRate: { requests, windowMs }, reserve: 0, rateMargin: null }
+  return { rate: { requests, windowMs }, writeRate: { requests, windowMs }, reserve: 0, rateMargin: 0.02 }
 }
 const slotRequest = (priority: Priority, write = false): SlotRequest => ({ priority, write, maxDurationMs: 1000 })
 const earlierSlot: Slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }

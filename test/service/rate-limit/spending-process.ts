@@ -5,8 +5,8 @@
 
 import { flushCompileCache } from 'node:module'
 import { createClient } from '../../../src/service/client.ts'
+import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
 import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
-import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
 import { createSharedStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
 import { createBudgetRecords } from '../../../src/service/sql/budget-records.ts'

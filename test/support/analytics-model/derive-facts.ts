@@ -61,7 +61,7 @@ function toHistory(row: ConversationRow, { messages, changes, settings }: Projec
       .map(({ old_value, new_value, old_read_at, seen_at }) => ({
         old: secondsOrNull(old_value),
         new: secondsOrNull(new_value),
-        oldReadAt: secondsOrNull(old_read_at),
+        oldReadAt: seconds(old_read_at),
         seenAt: seconds(seen_at),
       })),
   }

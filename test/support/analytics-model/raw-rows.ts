@@ -33,8 +33,7 @@ export type ChangeRow = {
   old_value: string | null
   new_value: string | null
   seen_at: Time
-  /** Null: recorded by an older version. */
-  old_read_at: Time | null
+  old_read_at: Time
 }
 
 export type SnapshotRow = { taken_at: Time; available: boolean | null; agents_online: number | null }

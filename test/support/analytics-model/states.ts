@@ -42,7 +42,7 @@ function flagTurns({ timed, handledAt, handledChanges }: ModelConversation, mirr
   const times = handledChanges.map(({ old_value, new_value, old_read_at, seen_at }) => ({
     old: old_value === null ? null : seconds(old_value),
     handledAt: new_value === null ? null : seconds(new_value),
-    after: old_read_at === null ? 0 : seconds(old_read_at),
+    after: seconds(old_read_at),
     at: seconds(seen_at),
   }))
   const begin = Math.min(mirroredSince, times[0]?.at ?? mirroredSince)

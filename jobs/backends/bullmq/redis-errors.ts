@@ -1,4 +1,4 @@
-/** Errors of a queue's store: which of them are connection errors, and a log with one line per outage. */
+/** Errors of the queue's Redis: which of them are connection errors, and a log with one line per outage. */
 import pRetry from 'p-retry'
 import type { Logger } from '../../../src/log.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
@@ -8,18 +8,14 @@ import { createRepeatFilter } from '../../../src/worker/job-failures.ts'
 import { type Backend, QueueUnavailableError } from '../backend.ts'
 
 const connectionErrorText =
-  /^(Connection (is closed|terminated|ended)|Command timed out|Reached the max retries|Stream isn't writeable|timeout (expired|exceeded)|LOADING|MASTERDOWN|Query read timeout)|ECONN|EPIPE/
+  /^(Connection is closed|Command timed out|Reached the max retries|Stream isn't writeable|LOADING|MASTERDOWN)|ECONN|EPIPE/
 
-/** Only these are worth a retry: the store is unreachable, or not ready yet. */
+/** Only these are worth a retry: Redis is unreachable, or not ready yet. */
 function isConnectionError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isConnectionError)
   // A mistake of a program, whose code begins like that of a system: ERR_INVALID_ARG_TYPE.
   if (error instanceof TypeError || error instanceof RangeError) return false
-  // Postgres: 08 the connection broke, 57P it stops or starts, 53300 it is full.
-  return (
-    error instanceof Error &&
-    (/^(E[A-Z_]+|08\w{3}|57P0\d|53300)$/.test(codeOf(error)) || connectionErrorText.test(error.message))
-  )
+  return error instanceof Error && (/^E[A-Z_]+$/.test(codeOf(error)) || connectionErrorText.test(error.message))
 }
 
 /** What a queue's call throws, with the name of the server that does not answer. */
@@ -40,7 +36,7 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
  * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting may help,
  * while a wrong password, a missing permission and an unknown command need a person.
  */
-const redisOutageText =
+const outageText =
   /\b(OOM|READONLY|NOREPLICAS|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|TRYAGAIN) |max number of clients/
 
 const repeatAfterMs: Ms = 60_000
@@ -48,9 +44,9 @@ const pingEveryMs: Ms = 1000
 /** Connections recover one by one. An outage is over when none has failed for this long. */
 const recoveredAfterMs: Ms = 2500
 
-/** `ping` rejects when the store does not answer. */
-export function createStoreErrorLog(
-  { kind: backend, server, ping }: Pick<Backend, 'kind' | 'ping'> & { readonly server: string },
+/** `ping` rejects when Redis does not answer. */
+export function createRedisErrorLog(
+  { server, ping }: Pick<Backend, 'ping'> & { readonly server: string },
   log: Logger,
   countError: () => void,
 ) {
@@ -63,7 +59,7 @@ export function createStoreErrorLog(
     const failed = await ping().catch(() => 'failed' as const)
     if (outage === null) return
     if (failed === 'failed' || Date.now() - outage.lastAt < recoveredAfterMs) return checkLater()
-    log.info({ event: 'queue.connected', backend, for_ms: Date.now() - outage.since, errors: outage.errors })
+    log.info({ event: 'queue.connected', for_ms: Date.now() - outage.since, errors: outage.errors })
     outage = null
   }
   const checkLater = () => {
@@ -71,7 +67,7 @@ export function createStoreErrorLog(
   }
   const onConnectionError = (error: Error) => {
     if (outage === null) {
-      log.warn({ event: 'queue.disconnected', backend, server, why: reasonOf(error) })
+      log.warn({ event: 'queue.disconnected', server, why: reasonOf(error) })
       outage = { since: Date.now(), errors: 0, lastAt: 0 }
       checkLater()
     }
@@ -87,7 +83,7 @@ export function createStoreErrorLog(
       // A job whose lock ended meanwhile is done again.
       const isOfOutage = outage !== null && /\block for job\b/.test(error.message)
       if (isOfOutage || isConnectionError(error)) return onConnectionError(error)
-      if (isNewMessage(error.message)) log.error({ event: 'queue.failed', backend, why: error.message })
+      if (isNewMessage(error.message)) log.error({ event: 'queue.failed', why: error.message })
     },
     stop: () => {
       stopped = true
@@ -98,13 +94,8 @@ export function createStoreErrorLog(
 }
 
 /** Tries until it works, until it fails for a permanent reason, or until `connectTimeoutMs` are over. */
-export async function retryUntilConnected<T>(
-  url: string,
-  connectTimeoutMs: Ms,
-  attempt: () => Promise<T>,
-  hintFor: (error: Error) => string,
-): Promise<T> {
-  const isOutage = (error: Error) => redisOutageText.test(error.message)
+export async function retryUntilConnected<T>(url: string, connectTimeoutMs: Ms, attempt: () => Promise<T>): Promise<T> {
+  const isOutage = (error: Error) => outageText.test(error.message)
   try {
     const backoff = { minTimeout: 100, factor: 1.5, maxTimeout: 2_000, maxRetryTime: connectTimeoutMs }
     const shouldRetry = ({ error }: { error: Error }) => isConnectionError(error) || isOutage(error)
@@ -116,7 +107,7 @@ export async function retryUntilConnected<T>(
     if (isConnectionError(error))
       throw unusableQueue(url, why, 'start the server, or set DESKMIRROR_QUEUE_URL to where it is', 1)
     if (isOutage(error)) throw unusableQueue(url, why, 'let Redis accept writes again, then try again', 1)
-    throw unusableQueue(url, why, hintFor(error))
+    throw unusableQueue(url, why, 'check user, password and database in DESKMIRROR_QUEUE_URL')
   }
 }
 
