@@ -5,12 +5,10 @@ import { join, resolve } from 'node:path'
 import { Option } from 'commander'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { defaultConfig, defaultProject } from '../config/config.ts'
-import { keptFiles, rejectKept } from '../export/kept-files.ts'
+import { filesOfDatabase, keptFiles, rejectKept } from '../export/kept-files.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { secret } from '../values/secret.ts'
 import { commandHintFor, UserError } from '../values/user-error.ts'
-import { parseDatabaseUrl } from '../warehouse/location.ts'
-import { filesOfWarehouse } from '../warehouse/warehouse-files.ts'
 import type { CommandContext } from './command-context.ts'
 import type { CommandResult } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
@@ -166,10 +164,10 @@ function renderRows(rows: readonly Row[]): string[] {
 /** Nor may there be what is beside a database of this name: SQLite would take it for a part of the new one. */
 function newDatabasePath(context: CommandContext, keep: string): string {
   const path = resolve(keep)
-  const { beside } = filesOfWarehouse(parseDatabaseUrl(`sqlite:${path}`))
+  const files = filesOfDatabase(path)
   const kept = keptFiles(context.describeConfiguration())
-  for (const file of [path, ...beside]) rejectKept(file, kept)
-  const found = [path, ...beside].find((file) => existsSync(file))
+  for (const file of files) rejectKept(file, kept)
+  const found = files.find((file) => existsSync(file))
   if (found === undefined) return path
   const why = `${found} exists already, and the demo writes only into a new file`
   throw new UserError({ what: 'the demo did not start', why, next: 'name a file that does not exist', exitCode: 2 })

@@ -1,8 +1,8 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { InvalidArgumentError, Option } from 'commander'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
-import { keptFiles } from '../export/kept-files.ts'
 import type { ExportFormat, ExportProgress, ExportReport } from '../export/export.ts'
+import { keptFiles } from '../export/kept-files.ts'
 import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'

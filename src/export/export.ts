@@ -11,7 +11,15 @@ export type {
   ExportValue,
 } from './core/selection.ts'
 export { type ExportRequest, exportObjects } from './export-objects.ts'
-export { importedFile, type KeptFile, type KeptFiles, keptFiles, otherOutput, rejectKept } from './kept-files.ts'
+export {
+  filesOfDatabase,
+  importedFile,
+  type KeptFile,
+  type KeptFiles,
+  keptFiles,
+  otherOutput,
+  rejectKept,
+} from './kept-files.ts'
 export { countMirror, type MirrorCount, readVerifyDocument } from './mirror-count.ts'
 export {
   createOutputFile,

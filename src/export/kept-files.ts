@@ -22,6 +22,12 @@ export function keptFiles(config: Pick<Config, 'databaseUrl' | 'files'>, also: K
   return [...warehouse, ...ofWarehouse, ...ofConfiguration, ...also]
 }
 
+/** An SQLite file, and what would be beside it. */
+export function filesOfDatabase(path: string): readonly string[] {
+  const { database, beside } = filesOfWarehouse(parseDatabaseUrl(`sqlite:${path}`))
+  return [database ?? [], ...beside].flat()
+}
+
 /** The file that a command imports. `path` null: standard input, which a shell may take from a file. */
 export function importedFile(path: string | null): KeptFile {
   return { path: path ?? '/dev/stdin', why: 'it is the file that is imported, which would be lost' }

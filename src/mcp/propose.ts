@@ -76,7 +76,7 @@ export const proposeTool = defineTool({
     const shown: object[] = []
     const onReviews: OnReviews = async (reviews) => {
       for (const review of reviews) {
-        const { position: row, outcome, action, target, visitorName, lastWords } = review
+        const { position: row, outcome, action, target, visitorName, lastWords, senderName, marks } = review
         const effect = `${describeEffect(review)}${describeOrder(review)}`
         shown.push({
           row,
@@ -86,6 +86,8 @@ export const proposeTool = defineTool({
           visitorName,
           effect,
           lastWords: lastWords?.text ?? null,
+          senderName,
+          marks,
         })
       }
     }

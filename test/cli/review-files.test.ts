@@ -33,6 +33,8 @@ function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'wo
     visitorName: text,
     lastWords: { text, at: '2026-06-01T12:00:00Z' },
     firstWords: text,
+    senderName: text,
+    marks: [text],
     after: null,
     blockedBy: null,
     expect: null,

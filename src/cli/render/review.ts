@@ -1,6 +1,8 @@
 /** Shows a review: counts by group with samples, and beside them all rows on standard output, one HTML page, CSV. */
 
 import { Option } from 'commander'
+import type { KeptFiles } from '../../export/export.ts'
+import { otherOutput } from '../../export/kept-files.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
 import {
   describeEffect,
@@ -9,8 +11,6 @@ import {
   describeOrder,
   outcomeLabels,
 } from '../../outbox/core/review-labels.ts'
-import type { KeptFiles } from '../../export/export.ts'
-import { otherOutput } from '../../export/kept-files.ts'
 import type { OnReviews, ReviewGroup, ReviewSummary, WritebackReview } from '../../outbox/outbox.ts'
 import { formatAge, formatCount } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
@@ -30,8 +30,18 @@ export function renderReview(summary: ReviewSummary, now: EpochMs): string[] {
   return [
     ...alignColumns(groups.map((group) => [outcomeLabels[group.outcome], describeGroup(group, formatCount)])),
     describeMirrorAge(mirrorAsOf, (at) => `${formatAge(at, now)} (${at})`),
+    ...renderMarked(summary),
     ...groups.flatMap(renderSamples),
   ]
+}
+
+function renderMarked({ marked }: ReviewSummary): string[] {
+  if (marked.rows === 0) return []
+  const lines = marked.samples.flatMap((review) =>
+    review.marks.map((mark) => [String(review.position), toCell(nameOf(review)), showInvisible(mark)]),
+  )
+  const header = `look at ${marked.rows === 1 ? 'this row' : `these ${formatCount(marked.rows)} rows`} first:`
+  return ['', header, ...alignColumns(lines, '  '), ...renderMore(marked.rows, marked.samples.length)]
 }
 
 function renderSamples(group: ReviewGroup): string[] {
@@ -41,11 +51,12 @@ function renderSamples(group: ReviewGroup): string[] {
   return ['', header, ...alignColumns(cells, '  '), ...renderMore(count, samples.length)]
 }
 
-const sampleHeader = ['row', 'visitor', 'last words', 'effect']
+const sampleHeader = ['row', 'visitor', 'last words', 'sender', 'effect']
 
 function toSampleCells(review: WritebackReview): string[] {
-  const { position, lastWords } = review
-  return [String(position), toCell(nameOf(review)), quote(lastWords?.text ?? null), toCell(effectOf(review))]
+  const { position, lastWords, senderName } = review
+  const sender = toCell(senderName ?? '')
+  return [String(position), toCell(nameOf(review)), quote(lastWords?.text ?? null), sender, toCell(effectOf(review))]
 }
 
 /** The header does not count. */
@@ -56,10 +67,14 @@ function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (re
 
 /** One line for each row, for lists of any length. */
 function renderReviewRow(review: WritebackReview): string {
-  const { position, outcome, action, lastWords } = review
+  const { position, outcome, action, lastWords, senderName, marks } = review
   const words = lastWords === null ? [] : [`last words ${quote(lastWords.text)}`]
   const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(17), reviewActions[action][0].padEnd(15)]
-  return [...cells, showInvisible(nameOf(review)), ...words, showInvisible(effectOf(review))].join('  ')
+  const sender = senderName === null ? [] : [`as ${showInvisible(senderName)}`]
+  const shown = marks.map((mark) => `! ${showInvisible(mark)}`)
+  return [...cells, showInvisible(nameOf(review)), ...words, ...sender, showInvisible(effectOf(review)), ...shown].join(
+    '  ',
+  )
 }
 
 /** The target's id where there is no name. */
