@@ -13,6 +13,7 @@ import { errorText, projectCommandHint, UserError } from '../values/user-error.t
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { giveToOwnerOf } from '../warehouse/sqlite-file.ts'
+import { sendsFile } from '../warehouse/warehouse-files.ts'
 import type { Warehouse } from './open.ts'
 import { withOutbox } from './outbox.ts'
 import { type RequestBudgets, withRequestBudgets } from './request-budgets.ts'
@@ -26,11 +27,9 @@ export function openSendRecord(
 ) {
   const sends = createSends(warehouse.projectDb(project.projectId))
   const location = parseDatabaseUrl(config.databaseUrl)
-  // Next to the SQLite file, else in the working folder.
   const isBeside = location.kind === 'sqlite'
-  const [path, beside] =
-    location.kind === 'sqlite' ? [`${location.path}-sends`, location.path] : ['deskmirror-sends', '.']
-  const file = path.startsWith(':') ? null : numbersInFile(path, beside)
+  const place = sendsFile(location)
+  const file = place === null ? null : numbersInFile(place.path, place.beside)
   const places = [file, budgets.numbers].filter((place) => place !== null)
 
   /** Why nothing is sent; null: it may be. Recorded in the warehouse when it is first noticed. */
@@ -56,7 +55,7 @@ export function openSendRecord(
   /** The file is created before the first send, so that later it is known to be missing. */
   const findMissing = async (numbers: NumbersFile, { key, sends: counted }: Sends): Promise<string | null> => {
     if (numbers.exists()) return null
-    if (counted > 0) return `${path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
+    if (counted > 0) return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
     await numbers.raise(key, 0)
     return null
   }
@@ -130,6 +129,7 @@ function numbersInFile(path: string, beside: string) {
     }
   }
   return {
+    path,
     exists: () => existsSync(path),
     /** What it knows must not be taken for nothing, and then be overwritten. */
     findProblem: (): string | null => {

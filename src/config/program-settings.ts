@@ -26,8 +26,10 @@ import {
   variableName,
 } from './setting.ts'
 
+export const defaultDatabaseUrl = 'sqlite:deskmirror.db'
+
 export const globalSettings = {
-  databaseUrl: addressSetting('database_url', field.databaseUrl.default('sqlite:deskmirror.db')).about(
+  databaseUrl: addressSetting('database_url', field.databaseUrl.default(defaultDatabaseUrl)).about(
     'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with `?schema=NAME` for another schema than `public`.',
   ),
   /** Null: the warehouse is asked as it is written. */

@@ -52,7 +52,7 @@ export const proposeTool = defineTool({
     const bytes = Buffer.from(rows.map((row) => `${toCanonicalJson(JSON.stringify(row))}\n`).join(''))
     const source = { source: Readable.from([bytes]), name: 'proposal', parse: { format: 'jsonl' } } as const
     const report = await importWritebacks(config, project, source, {
-      ...{ ...asDrafts, now: now(), mistakesPath: null, allowDuplicates, createdBy, title, note },
+      ...{ ...asDrafts, now: now(), mistakesTarget: null, allowDuplicates, createdBy, title, note },
       audit: (count, alreadyQueued, batch) => ({
         ...{ project: project.projectId, person: createdBy, role: 'assistant', action: 'imported_drafts', count },
         subject: count === 0 ? null : batch,
@@ -76,7 +76,7 @@ export const proposeTool = defineTool({
     const shown: object[] = []
     const onReviews: OnReviews = async (reviews) => {
       for (const review of reviews) {
-        const { position: row, outcome, action, target, visitorName, lastWords } = review
+        const { position: row, outcome, action, target, visitorName, lastWords, senderName, marks } = review
         const effect = `${describeEffect(review)}${describeOrder(review)}`
         shown.push({
           row,
@@ -86,6 +86,8 @@ export const proposeTool = defineTool({
           visitorName,
           effect,
           lastWords: lastWords?.text ?? null,
+          senderName,
+          marks,
         })
       }
     }

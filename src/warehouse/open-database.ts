@@ -6,6 +6,7 @@ import { type ConnectionPool, withExplainedErrors } from './connection-pool.ts'
 import { explainOpenError, WarehouseError } from './explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './location.ts'
 import { EmptyWarehouseError } from './migrate.ts'
+import { pathToRead } from './read-only-folder.ts'
 import { openSqlitePool } from './sqlite.ts'
 import { openSqliteThread } from './sqlite-thread.ts'
 
@@ -55,7 +56,9 @@ async function openPool(
     const { openPostgresPool, pageLimits } = await import('./postgres.ts')
     return openPostgresPool(location.url, isWriter, apart && pageLimits[apart])
   }
+  // Another one may write a request budget.
+  const path = readOnly || apart !== undefined || signal !== undefined ? pathToRead(location) : location.path
   return apart !== undefined || signal !== undefined
-    ? openSqliteThread(location.path, signal)
-    : openSqlitePool(location.path, { mustExist: !isWriter, readOnly, synchronous })
+    ? openSqliteThread(path, signal)
+    : openSqlitePool(path, { mustExist: !isWriter, readOnly, synchronous })
 }

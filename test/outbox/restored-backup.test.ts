@@ -1,9 +1,21 @@
 /** A warehouse that went back in time, as after a restored backup, sends nothing until a person has said how to go on. */
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { pushProject } from '../../src/app/push.ts'
 import { resumeRestored } from '../../src/app/send-record.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
@@ -153,6 +165,30 @@ test('a file of SQLite that has sent, and is restored without the file beside it
   expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
   expect(await push()).toMatchObject({ outcome: 'done' })
   expect(performedWrites(sandbox)).toHaveLength(3)
+})
+
+test('what was sent is known by whatever link a file of SQLite is reached', async () => {
+  const { queue, push, instance, visitor, sandbox, project } = await createOutboxFixture()
+  const path = instance.url!.slice('sqlite:'.length)
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-links-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  symlinkSync(path, join(folder, 'link.db'))
+  symlinkSync('link.db', join(folder, 'second.db'))
+  const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
+  await queue(note)
+  await push()
+  await queue({ ...note, content: 'Called again.' })
+  const options = {
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    onBudget: () => {},
+    despiteFailures: false,
+  }
+  const log = pino({ level: 'silent' })
+  const linked = configOf(`sqlite:${join(folder, 'second.db')}`, project)
+  expect(await pushProject(linked, project, { ...options, log })).toMatchObject({ outcome: 'done' })
+  expect(performedWrites(sandbox)).toHaveLength(2)
+  expect(readdirSync(folder)).toEqual(['link.db', 'second.db'])
 })
 
 test('a damaged file beside the warehouse is not taken for an empty one', async () => {

@@ -143,7 +143,12 @@ async function importDrafts(
     const find = findConversation === undefined ? {} : { findConversation }
     const parse = { columns, ...sender, ...find, ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}) }
     const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
-    const common = { ...options, ...texts, ...asDrafts, mistakesPath }
+    const common = {
+      ...options,
+      ...texts,
+      ...asDrafts,
+      mistakesTarget: { path: mistakesPath, overwrite: false, kept: [] },
+    }
     const source = () => ({ source: Readable.from([bytes]), name, parse })
     const report = await importWritebacks(config, project, source(), common)
     const hasFile = report.outcome === 'mistaken' && report.mistakesFile !== null

@@ -45,7 +45,7 @@ import {
   readMirroredMessages,
 } from './lane-history.ts'
 import { readLanes } from './revert-source.ts'
-import { nameEntries, readFacts, readTargets } from './review-facts.ts'
+import { findKnownSenders, nameEntries, readFacts, readTargets } from './review-facts.ts'
 import { listBatch, readAhead } from './review-rows.ts'
 import { countWithoutProject, decideSending, readSendingStop } from './sending.ts'
 
@@ -68,7 +68,7 @@ export function createOutbox(context: ProjectDb) {
       countRevertible,
     },
     ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
-    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch },
+    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, findKnownSenders },
     ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
