@@ -92,7 +92,7 @@ const kinds: readonly Kind[] = [
     restore: (found) => (found === '%20' ? ' ' : decodeBytes(found.replaceAll('%', ''))),
   },
   { what: 'a placeholder that nobody has filled in', pattern: /\{\{[^{}\n]{1,80}\}\}|\$\{[\w.]{1,80}\}/g },
-  { what: 'a formula instead of its result', pattern: /^\s*=[A-Z][A-Z.]{1,30}\([^\n]*/g },
+  { what: 'a formula instead of its result', pattern: /^\s*=[A-Z][A-Z.]{1,30}\([^\n]*\)$/g },
 ]
 
 /** An address of the web, which is encoded as it should be, or a path of Windows, which has backslashes. */

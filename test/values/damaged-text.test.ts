@@ -37,6 +37,7 @@ describe('what people write', () => {
     'E=mc2',
     'I wrote "Hello, Bob" and left',
     'my_x1_name',
+    '=SUM(A1:A3) is what you typed',
   ])('%s', (text) => {
     expect(findTextChange(text)).toBeNull()
   })
