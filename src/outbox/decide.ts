@@ -1,4 +1,5 @@
 /** Makes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
+import { cleanKey } from '../values/invisible.ts'
 import { nearestNames } from '../values/nearest-names.ts'
 import { UserError } from '../values/user-error.ts'
 import type { BatchSummary } from './core/batches.ts'
@@ -181,7 +182,8 @@ const namesConsidered = 10_000
 const maxSuggestions = 3
 
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
-export async function requireBatch(outbox: Outbox, name: string, what = 'nothing was changed'): Promise<BatchSummary> {
+export async function requireBatch(outbox: Outbox, typed: string, what = 'nothing was changed'): Promise<BatchSummary> {
+  const name = cleanKey(typed)
   const batch = await outbox.findBatch(name)
   if (batch !== null) return batch
   const names = await outbox.listBatchNames(namesConsidered)

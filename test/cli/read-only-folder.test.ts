@@ -60,7 +60,7 @@ test('without a log beside it, it is copied, and the copy is removed', async ({ 
   const before = statSync(d.path).mtimeMs
   const status = await d.run(['status'])
   expect([status.exit, status.err, status.out]).toEqual([0, '', expect.stringContaining('conversations')])
-  const exported = await d.run(['export', 'visitors', '--columns', 'id'])
+  const exported = await d.run(['export', 'visitors', '--columns', 'id', '--quiet'])
   expect([exported.exit, exported.out.trim().split(/\s+/).length]).toEqual([0, 13])
   const sheet = await d.run(['writeback', 'sheet'])
   expect([sheet.exit, sheet.err]).toEqual([0, ''])
@@ -72,7 +72,7 @@ test('without a log beside it, it is copied, and the copy is removed', async ({ 
 
 test('a writer elsewhere has made what is needed beside it, and its changes are read', async ({ onTestFinished }) => {
   const d = await startTest(onTestFinished, ['-wal', '-shm'])
-  const { exit, err, out } = await d.run(['export', 'visitors', '--columns', 'name'])
+  const { exit, err, out } = await d.run(['export', 'visitors', '--columns', 'name', '--quiet'])
   expect([exit, err, out.match(/Ada Lovelace/g)?.length]).toEqual([0, '', 12])
 })
 
