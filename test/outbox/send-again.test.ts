@@ -9,7 +9,12 @@ async function uncertainReply(options: OutboxFixtureOptions, kind: 'reset-after'
   const o = await createOutboxFixture({ ...options, switches: { 'reply.text': 'signed' } })
   o.sandbox.advance(2000)
   o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
-  const line = { operation: 'message', conversation_id: o.conversation(0), content: 'It is on its way.', sender_name: 'Ann' }
+  const line = {
+    operation: 'message',
+    conversation_id: o.conversation(0),
+    content: 'It is on its way.',
+    sender_name: 'Ann',
+  }
   const [id = ''] = await o.queue(line)
   await o.push()
   expect(await o.statuses()).toEqual(['uncertain'])
@@ -63,7 +68,12 @@ describe.each(['sqlite', 'postgres'] as const)('a reply that may have arrived, i
     const o = await createOutboxFixture({ database })
     o.sandbox.scriptFault({ kind: 'status', operation: 'sendMessage' })
     o.sandbox.setSwitches({ 'fault.status': 422 })
-    const [id = ''] = await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'A', sender_name: 'Ann' })
+    const [id = ''] = await o.queue({
+      operation: 'message',
+      conversation_id: o.conversation(0),
+      content: 'A',
+      sender_name: 'Ann',
+    })
     await o.push()
     expect(await o.statuses()).toEqual(['failed'])
     const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))

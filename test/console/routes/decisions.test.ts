@@ -284,10 +284,13 @@ test('the message that decided stands on the page, or why it cannot be shown', a
   const found = message(target, 9, { sender_type: 'agent', content: 'Lost in part. Your team' })
   await openMirror(console.warehouse, 'main').commit(commit('messages', [found]))
   const insert = (id: string, candidate: string) =>
-    console.warehouse.query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status, created_by)
+    console.warehouse
+      .query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status, created_by)
       values ('main', '${id}', 'message', '${target}', '{"content":"Lost in part.","sender_name":"Ann"}', 'draft', 'ann')`)
-      .then(() => console.warehouse.query(`update writebacks set status = 'uncertain', attempts = 1,
-        evidence = '{"before":{"ids":["1"]},"candidates":["${candidate}"]}' where id = '${id}'`))
+      .then(() =>
+        console.warehouse.query(`update writebacks set status = 'uncertain', attempts = 1,
+        evidence = '{"before":{"ids":["1"]},"candidates":["${candidate}"]}' where id = '${id}'`),
+      )
   await insert('m1', '9')
   const shown = await page('/writebacks/m1', 'olga')
   expect(shown).toMatch(/May be this reply<\/b> · message[\s\S]*9[\s\S]*Lost in part. Your team/)
