@@ -53,6 +53,7 @@ export {
   reviewActions,
 } from './core/operations.ts'
 export {
+  type Candidate,
   type ClaimableWriteback,
   type EventLogEntry,
   type NamedEntry,

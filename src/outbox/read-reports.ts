@@ -13,7 +13,7 @@ import {
   longestRest,
   type Pace,
 } from './core/batches.ts'
-import type { EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
+import type { Candidate, EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
 import { laneBlockingStatuses, type StatusCounts, type WritebackStatus } from './core/state.ts'
 import { approvable, requireBatch, resolveIds } from './decide.ts'
 import { evaluateCircuits } from './send/circuit-breaker.ts'
@@ -23,6 +23,8 @@ export type ShowWritebackReport = {
   readonly project: ProjectName
   readonly writeback: NamedEntry
   readonly events: readonly EventLogEntry[]
+  /** Messages that may be it, although no response proved it. */
+  readonly candidates: readonly Candidate[]
   /** The write-back that must be settled before this one can be sent; null if none. */
   readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null
   /** How many write-backs of the same target wait for this one. */
@@ -41,6 +43,7 @@ export async function readWriteback(outbox: Outbox, id: string): Promise<Omit<Sh
   return {
     writeback,
     events: await outbox.listEvents(writeback.id),
+    candidates: await outbox.readCandidates(writeback.id),
     waitsFor: before === undefined ? null : { id: before.id, status: before.status },
     holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
   }

@@ -42,6 +42,16 @@ export type OutboxEntry = CommonValues & {
   readonly reason: string | null
 }
 
+/** A message of the conversation that may be a reply whose outcome is not known. */
+export type Candidate = {
+  readonly id: string
+  /** False: the mirror does not have it yet, so nothing else of it is known. */
+  readonly isMirrored: boolean
+  readonly at: string | null
+  readonly name: string | null
+  readonly content: string | null
+}
+
 export type EventLogEntry = {
   readonly at: string
   readonly from: WritebackStatus | null
@@ -128,6 +138,10 @@ export type Evidence = {
   readonly status?: number
   /** The id of a newer message with its words: it was there before this could be sent. */
   readonly alreadyThere?: string
+  /** Ids of messages that were not there before it was sent, and may be it in another form. */
+  readonly candidates?: readonly string[]
+  /** The messages before its first send, and those that a person has been told of since, who then queued it again. */
+  readonly earlier?: Evidence['before']
   /** How its arrival was found. */
   readonly found?: string
 }

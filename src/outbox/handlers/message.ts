@@ -34,7 +34,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const snapshot = await readSnapshot(deps, writeback.target)
-    const found = await findSentReply(task, payload, snapshot)
+    const found = (await findEarlierSend(task, payload, snapshot)) ?? (await findSentReply(task, payload, snapshot))
     if (found !== null) return { canSend: false, event: 'conflicted', ...found }
     const { messages: current, isComplete } = snapshot
     const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
@@ -44,15 +44,20 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const { deps, writeback } = task
     // Before the messages: one that arrives in between is then in the list.
     const lastMessageAt = parseTime(asJsonObject((await readTarget(task)).data)?.lastMessageAt) ?? null
-    const { messages: current, isComplete } = await readSnapshot(deps, writeback.target, { isProven: true })
+    const { messages: current, isComplete, ...read } = await readSnapshot(deps, writeback.target, { isProven: true })
     const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
     const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
     const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete, lastMessageAt })
+    // A person decides by what is there, so the mirror shows it before the row says so.
+    const showMessages = () => deps.mirror.commit({ stream: 'messages', ...toCommit(read) })
+    if (verification.kind === 'unverifiable') await showMessages()
     if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback, payload)))
       return verification
-    const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
-    return { kind: 'unverifiable', why }
+    await showMessages()
+    const { messageId } = verification
+    const why = `message ${messageId} may be an identical reply that was queued earlier`
+    return { kind: 'unverifiable', why, ...(messageId !== undefined && { candidates: [messageId] }) }
   },
   findMessageId: async (task, response) =>
     (await storeReturnedMessage(task, response)) ?? (await findSentMessage(task, payload, response)),
@@ -91,12 +96,45 @@ async function findNewMessage(
   return added.find((candidate) => matchesPayload(candidate, payload)) ?? null
 }
 
+type Repetition = { readonly why: string; readonly evidence?: Evidence }
+
+/**
+ * A person said that an earlier send did not arrive. What the team or an unknown sender wrote since may be that send in
+ * another form, as services append signatures and shorten texts. Each message stops it once: who queues it again after
+ * that was told of it.
+ */
+async function findEarlierSend(
+  { deps, writeback }: Task,
+  payload: WritebackPayload['message'],
+  { utterances, messages: current, ...read }: ConversationSnapshot,
+): Promise<Repetition | null> {
+  const { earlier } = writeback.evidence
+  if (earlier === undefined) return null
+  const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
+  const added = newMessages(utterances, new Set(earlier.ids), matchedIds).filter(({ side }) => side !== 'visitor')
+  // Without the ids of all messages before the send, any of them may be new.
+  const found = earlier.ids === undefined ? added.filter((message) => matchesPayload(message, payload)) : added
+  const [first] = found
+  if (first === undefined) return null
+  await deps.mirror.commit({ stream: 'messages', ...toCommit(read) })
+  const candidates = found.slice(0, maxCandidates).map(({ id }) => id)
+  const ids = [...new Set([...(earlier.ids ?? []), ...current.map(({ id }) => id)])]
+  return {
+    why: `message ${first.id} has appeared since this was first sent, and may be it in another form`,
+    evidence: { candidates, earlier: { ids } },
+  }
+}
+
+function toCommit({ rows, requestedAt }: Pick<ConversationSnapshot, 'rows' | 'requestedAt'>) {
+  return { rows, requestedAt }
+}
+
 /** Why it would reach the customer twice; null if nothing shows that. */
 async function findSentReply(
   task: Task,
   payload: WritebackPayload['message'],
   { messages: current, clockOffset }: ConversationSnapshot,
-): Promise<{ readonly why: string; readonly evidence?: Evidence } | null> {
+): Promise<Repetition | null> {
   const { deps, writeback } = task
   const repeated = await findNewMessage(task, payload, current)
   if (repeated !== null)
@@ -143,16 +181,22 @@ type ReplyContext = {
   readonly lastMessageAt: EpochSeconds | null
 }
 
+/** A person looks at each. */
+const maxCandidates = 20
+
 /** `absent`, which allows a resend, only if the list is exactly the same as before and has the last message. */
 export function matchReply(
   messages: readonly SnapshotMessage[],
   { before, isChanged, matchedIds, payload, isComplete, lastMessageAt }: ReplyContext,
 ): Verification {
-  const unverifiable = (why: string): Verification => ({ kind: 'unverifiable', why })
+  const unverifiable = (why: string, candidates: readonly SnapshotMessage[] = []): Verification =>
+    candidates.length === 0
+      ? { kind: 'unverifiable', why }
+      : { kind: 'unverifiable', why, candidates: candidates.slice(0, maxCandidates).map(({ id }) => id) }
   if (before === null) {
-    const similar = messages.find((message) => !matchedIds.has(message.id) && matchesPayload(message, payload))
-    const similarText = similar === undefined ? '' : `; message ${similar.id} is similar`
-    return unverifiable(`not all messages could be read before it was sent${similarText}`)
+    const similar = messages.filter((message) => !matchedIds.has(message.id) && matchesPayload(message, payload))
+    const similarText = similar[0] === undefined ? '' : `; message ${similar[0].id} is similar`
+    return unverifiable(`not all messages could be read before it was sent${similarText}`, similar)
   }
   const added = newMessages(messages, before, matchedIds)
   const same = added.find((message) => matchesPayload(message, payload))
@@ -160,7 +204,7 @@ export function matchReply(
     return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
   const [other] = added
   if (other !== undefined)
-    return unverifiable(`message ${other.id} is new in the conversation and may be this reply in another form`)
+    return unverifiable(`message ${other.id} is new in the conversation and may be this reply in another form`, added)
   if (isChanged) return unverifiable('the text of an earlier message has changed, so the reply may be part of it')
   if (!isComplete) return unverifiable('the service does not show all messages of the conversation')
   const currentIds = new Set(messages.map(({ id }) => id))

@@ -38,7 +38,8 @@ export type Verification =
   | { readonly kind: 'found'; readonly how: string; readonly messageId?: string }
   /** It did not arrive, and sending it again would not duplicate it. */
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unverifiable'; readonly why: string }
+  /** `candidates`: ids of messages that may be it in another form. */
+  | { readonly kind: 'unverifiable'; readonly why: string; readonly candidates?: readonly string[] }
 
 /** A claimed write-back, and what is needed to work on it. */
 export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback }

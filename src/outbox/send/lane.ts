@@ -147,7 +147,10 @@ async function verify<T>(task: SendTask, whenAbsent: () => T): Promise<SendTaskR
     return { kind: 'unverifiable', why: describeFailure(error.failure) }
   })
   if (verification.kind === 'absent') return await whenAbsent()
-  if (verification.kind === 'unverifiable') return settleTask(task, { event: 'unverifiable', why: verification.why })
+  if (verification.kind === 'unverifiable') {
+    const { why, candidates } = verification
+    return settleTask(task, { event: 'unverifiable', why, ...(candidates && { evidence: { candidates } }) })
+  }
   const { how, messageId } = verification
   const { status: answered } = task.writeback.evidence
   const response = answered === undefined ? 'no response came' : `the response proved nothing (${answered})`

@@ -189,11 +189,16 @@ function settleIf(
   })
 }
 
-/** A settled row does not need thousands of message ids, and the circuit breaker reads settled rows often. */
-function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
-  if (!isSettled(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
-  const { ids: _, ...before } = evidence.before
-  return { ...evidence, before }
+/**
+ * A row whose outcome is known does not need thousands of message ids, and the circuit breaker reads settled rows often.
+ * A conflict may have been done before, and whoever sends it again looks for that by these ids.
+ */
+function withoutMessageIds(to: WritebackStatus, { earlier, ...evidence }: Evidence): Evidence {
+  const kept = to === 'succeeded' || earlier === undefined ? evidence : { ...evidence, earlier }
+  const isKnown = isSettled(to) && to !== 'uncertain' && to !== 'conflict'
+  if (!isKnown || kept.before?.ids === undefined) return kept
+  const { ids: _, ...before } = kept.before
+  return { ...kept, before }
 }
 
 /** Gives the claim back without a change of status. */
