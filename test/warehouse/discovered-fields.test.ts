@@ -225,9 +225,10 @@ for (const db of databases) {
 const uses: Readonly<Record<(typeof databases)[number]['name'], Readonly<Record<string, readonly string[]>>>> = {
   sqlite: {
     'a view': ['create view scores as select id, score + 1 as next from visitors'],
-    'a broken view of something else': ['create view broken as select * from nothing'],
+    'a broken view of something else': ['create view broken as select * from no_such_table'],
     'an index': ['create index high_scores on visitors (score) where score > 5'],
     'a trigger': [
+      'create table visitors_seen (score integer)',
       `create trigger scored after update on visitors when new.score > 5
         begin insert into visitors_seen values (new.score); end`,
     ],
