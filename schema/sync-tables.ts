@@ -211,6 +211,10 @@ export const syncTables = {
       column_name: ['text?', "column of the stream's table; null = stays in raw only"],
       type: ['text', 'boolean, integer, number, timestamp, text or json'],
       needed_type: ['text?', 'the type that stored values need, which the column does not have yet; null = all fit'],
+      former_columns: [
+        'text?',
+        'as JSON, the columns that it had before, whose type could not be changed because something else uses them: they have the values that fit their type, and null for others',
+      ],
       first_seen_at: ['time', 'when the field first appeared'],
       fill_after: ['text?', 'the key up to which the column has been filled for stored rows; null = completely'],
     },

@@ -5,7 +5,7 @@
  */
 import { type CallToolResult, CLIENT_INFO_META_KEY, McpServer, type ServerContext } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
+import { addressOptions, type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
 import { hasRole, parsePersonName } from '../config/people.ts'
 import { draftRole } from '../console/core/permissions.ts'
@@ -51,10 +51,11 @@ type ServeOptions = DatabaseAddress &
 /** `ended`: by the client. Throws UserError if the warehouse cannot be opened. */
 export async function serveMcp(options: ServeOptions) {
   const { configured, databaseUrl, databaseSetting: setting = 'DESKMIRROR_DATABASE_URL', log, version, now } = options
+  const address = addressOptions({ ...options, ...(configured && { projects: configured.config.projects }) })
   // It brings the schema to this version, which readers need.
-  const writer = configured && (await openWarehouse(databaseUrl, { setting }))
+  const writer = configured && (await openWarehouse(databaseUrl, address))
   const audit = writer && createAuditLog(writer.db)
-  const warehouse = await openWarehouse(databaseUrl, { access: 'read', apart: 'brief', setting })
+  const warehouse = await openWarehouse(databaseUrl, { ...address, access: 'read', apart: 'brief' })
   const isListed = findListed(configured?.config ?? null, options.person) !== undefined
   const session = await openSession(options, warehouse, setting)
   const call = async (tool: Tool, given: unknown, person: string): Promise<CallToolResult> => {

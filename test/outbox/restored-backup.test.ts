@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import pg from 'pg'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
@@ -136,6 +137,59 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     })
   })
 }
+
+/** The file, or all tables, go; what is opened then begins anew. */
+async function beginAnew(kind: Kind, { instance, warehouse }: OutboxFixture): Promise<void> {
+  await warehouse.close()
+  if (kind === 'sqlite') {
+    const path = instance.url!.slice('sqlite:'.length)
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
+    return
+  }
+  const client = new pg.Client({ connectionString: instance.url!.split('?')[0] })
+  await client.connect()
+  const schema = new URL(instance.url!).searchParams.get('schema')
+  await client.query(`drop schema ${schema} cascade; create schema ${schema}`)
+  await client.end()
+}
+
+for (const kind of ['sqlite', 'postgres'] as const)
+  test(`an empty warehouse in the place of one that has sent sends nothing until a person says so (${kind})`, async () => {
+    const fixture = await createOutboxFixture({ database: kind, mirrored: false })
+    const { queue, push, instance, project, sandbox, visitor } = fixture
+    await queue({ operation: 'note', visitor_id: visitor(0), content: 'Called.', ref: 'call-1' })
+    expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
+    await beginAnew(kind, fixture)
+    const warehouse = await instance.open()
+    await warehouse.query(`insert into writebacks (operation, visitor_id, payload, ref)
+      values ('note', '${visitor(0)}', '{"content":"Called."}', 'call-1')`)
+    await expect(push()).rejects.toMatchObject({
+      why: expect.stringMatching(
+        /has sent nothing yet, but one at the same address has sent write-backs .*\(1 or more\)/,
+      ),
+      exitCode: 2,
+    })
+    expect(performedWrites(sandbox)).toHaveLength(1)
+    const config = configOf(instance.url!, project)
+    expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({ drafts: 1 })
+    await warehouse.query(`insert into writebacks (operation, visitor_id, payload)
+      values ('note', '${visitor(1)}', '{"content":"Later."}')`)
+    expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
+    expect(await push()).toMatchObject({ outcome: 'done' })
+    expect(performedWrites(sandbox)).toHaveLength(2)
+  })
+
+test('a push while Redis is away says so, and sends nothing', async () => {
+  const { queue, push, sandbox, visitor, statuses } = await createOutboxFixture({ mirrored: false })
+  await queue({ operation: 'note', visitor_id: visitor(0), content: 'Called.' })
+  await expect(push({ queueUrl: 'redis://127.0.0.1:1' })).rejects.toMatchObject({
+    what: 'cannot tell whether the warehouse went back in time',
+    why: expect.stringContaining('Redis, which knows how many write-backs were sent, does not answer'),
+    exitCode: 1,
+  })
+  expect(performedWrites(sandbox)).toHaveLength(0)
+  expect(await statuses()).toEqual(['queued'])
+})
 
 test('a warehouse that continues is never taken for a restored one, however many processes send', async () => {
   const { queue, push, visitors, sandbox, conversations } = await createOutboxFixture()

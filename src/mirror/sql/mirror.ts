@@ -10,6 +10,8 @@ import { createPageCommitter } from './commit-page.ts'
 import { markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
 import { createDiscoveredFields, type DiscoveryOptions } from './discovered-columns/discovered-fields.ts'
+import { listFormerColumns } from './discovered-columns/field-records.ts'
+import { findWrongColumns } from './discovered-columns/wrong-columns.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
 import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
@@ -61,6 +63,8 @@ const reads = {
   readRows,
   readRawById,
   readErased,
+  listFormerColumns,
+  findWrongColumns,
 }
 
 /** Writes outside of a page's commit. Each is a transaction. */

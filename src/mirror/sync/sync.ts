@@ -17,7 +17,15 @@ import { syncDailyRollups } from './daily-rollups.ts'
 import { syncList } from './lists.ts'
 import { commitWithoutRows, isHasMoreUnreliable } from './pages.ts'
 import { syncChildLists } from './read-child-lists.ts'
-import { clockNotices, createPresentTime, runOfStream, type SyncDeps, type SyncRun, startRun } from './run.ts'
+import {
+  clockNotices,
+  columnNotices,
+  createPresentTime,
+  runOfStream,
+  type SyncDeps,
+  type SyncRun,
+  startRun,
+} from './run.ts'
 
 export type SyncResult = {
   readonly outcome: SyncOutcome
@@ -47,6 +55,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
     await recordEmptyLists(run)
     await runAll(childStreams, runUntilFatal)
     for (const notice of await clockNotices(run)) run.notices.add(notice)
+    for (const notice of await columnNotices(run)) run.notices.add(notice)
     // Last, because the earliest time in any row decides the first day to read.
     await runAll([analytics], runUntilFatal)
   } finally {

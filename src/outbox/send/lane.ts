@@ -10,6 +10,7 @@ import {
   isRefused,
   isRefusedByService,
 } from '../../service/core/api-failure.ts'
+import { endClaim } from '../active-claims.ts'
 import type { SettledWriteback } from '../core/group-reasons.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, Writeback } from '../core/outbox-entry.ts'
@@ -55,7 +56,7 @@ export async function sendLane(
   for (let head: ClaimableWriteback | undefined = first; head !== undefined; ) {
     const writeback = await deps.outbox.claim(head.id, deps.now())
     if (writeback === null) return null
-    const result = await sendOne(deps, writeback)
+    const result = await sendOne(deps, writeback).finally(() => endClaim(writeback.id))
     if (result.kind === 'claim_lost') return null
     if (result.kind === 'deferred' && result.failure !== null) return result.failure
     if (result.kind === 'settled') {

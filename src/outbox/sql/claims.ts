@@ -9,6 +9,7 @@ import type { EpochMs, Ms } from '../../values/time.ts'
 import { forUpdate } from '../../warehouse/dialect.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
+import { beginClaim, endClaim, isActiveClaim } from '../active-claims.ts'
 import type { Evidence, SendOutcome, Transition, Writeback } from '../core/outbox-entry.ts'
 import {
   fromStoredState,
@@ -20,7 +21,7 @@ import {
 } from '../core/state.ts'
 import { hasExpired } from '../core/writeback-request.ts'
 import { acquireCancellationLock, findStop } from './batch-decisions.ts'
-import { claimableSql, currentOwner, findDeadOwners, nextInLaneSql, senderState } from './claimable.ts'
+import { claimableSql, currentOwner, findAbandoned, findDeadOwners, nextInLaneSql, senderState } from './claimable.ts'
 import {
   coveredByCancelSql,
   decodeEvidence,
@@ -46,10 +47,28 @@ async function lockLane({ db, kind, project }: ProjectDb, lane: RawBuilder<unkno
   if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${project} || ${lane}))`.execute(db)
 }
 
-/** Claims it for this process; null if another process has it or it is no longer first in its lane. */
+/**
+ * Claims it for this process; null if another process has it or it is no longer first in its lane. `endClaim` says that the
+ * work on it is over.
+ */
 export async function claim(context: ProjectDb, id: string, now: EpochMs): Promise<Writeback | null> {
+  const wasActive = isActiveClaim(id)
+  beginClaim(id)
+  let isClaimed = false
+  try {
+    const writeback = await claimOnce(context, id, now, wasActive)
+    isClaimed = writeback !== null
+    return writeback
+  } finally {
+    if (!isClaimed && !wasActive) endClaim(id)
+  }
+}
+
+/** `wasActive`: this process works on it already, unless its lease has expired. */
+async function claimOnce(context: ProjectDb, id: string, now: EpochMs, wasActive: boolean): Promise<Writeback | null> {
   const { kind, project, typed } = context
-  const claimable = claimableSql(now, await findDeadOwners(context))
+  const abandoned = wasActive ? sql`false` : await findAbandoned(context, id)
+  const claimable = claimableSql(now, await findDeadOwners(context), abandoned)
   return inDurableTransaction(context, async (trx) => {
     await lockLane(trx, sql`(select lane from writebacks where project_id = ${project} and id = ${id})`)
     const { rows } = await sql<OutboxRow>`
@@ -60,7 +79,7 @@ export async function claim(context: ProjectDb, id: string, now: EpochMs): Promi
     )
     const row = rows[0]
     if (row === undefined) return null
-    const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row) }
+    const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row, wasActive) }
     await sql`
       update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
         fencing_token = fencing_token + 1, evidence = ${encodeEvidence(kind, evidence)}

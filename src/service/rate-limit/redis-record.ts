@@ -71,6 +71,14 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     const why = lastError ?? errorText(error)
     throw isDenied.test(why) ? deniedError(why) : new Error(`Redis: ${why}`)
   }
+  const explainToPeople = (error: unknown) => {
+    throw new UserError({
+      what: 'cannot tell whether the warehouse went back in time',
+      why: `Redis, which knows how many write-backs were sent, does not answer: ${lastError ?? errorText(error)}`,
+      next: 'start Redis, or correct DESKMIRROR_QUEUE_URL, and try again: what is queued stays so',
+      exitCode: 1,
+    })
+  }
   const runScript: RunScript = async (...values) => {
     const reply = await swapBudgetRecord.apply(redis, [...values, recordTtlMs]).catch(explain)
     // ioredis falls back to database 0 if the named one does not exist, and no other process shares that record.
@@ -81,9 +89,10 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     record: (name: string) => redisRecord(runScript, `deskmirror:budget:${name}`),
     /** Numbers that only grow, and never expire. */
     numbers: {
-      read: async (name: string) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explain)),
-      raise: async (name: string, to: number) =>
-        void (await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)),
+      read: async (name: string) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explainToPeople)),
+      raise: async (names: readonly string[], to: number) => {
+        for (const name of names) await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)
+      },
     },
     close: () => redis.disconnect(),
   }
