@@ -5,7 +5,7 @@
 
 import type { MirrorRow } from '../../../schema/row.ts'
 import { childStreamsOf, type ListStreamName } from '../../../schema/stream-specs.ts'
-import { ApiError, isNotFound, isRefused, throwIfAborted, unreadableRowReason } from '../../service/core/api-failure.ts'
+import { isNotFound, isRefused, missingScope, throwIfAborted, unreadableRowReason } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import { idIdentity } from '../../service/core/path-segment.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
@@ -167,12 +167,7 @@ async function rereadWithChildren(deps: WebhookDeps, stream: ListStream, id: str
     for (const child of childStreamsOf(stream.name)) await deps.mirror.markChildrenPending(child, [id], deps.now())
     return 'read'
   } catch (error) {
-    if (isRefused(error) || isForbidden(error)) return 'refused'
+    if (isRefused(error) || missingScope(error, stream.scope) !== null) return 'refused'
     throw error
   }
-}
-
-/** A missing scope or an id of another project, which does not mean that the key itself is denied. */
-function isForbidden(error: unknown): boolean {
-  return error instanceof ApiError && error.failure.kind === 'denied' && error.failure.status === 403
 }

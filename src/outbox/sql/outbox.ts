@@ -18,7 +18,16 @@ import {
   recordFinishedBatches,
 } from './batches.ts'
 import { findClaimable, findRest, hasPending } from './claimable.ts'
-import { claim, listRecentOutcomes, markSending, recordMessageId, release, settle, settleSent } from './claims.ts'
+import {
+  claim,
+  listRecentOutcomes,
+  markSending,
+  recordContradiction,
+  recordMessageId,
+  release,
+  settle,
+  settleSent,
+} from './claims.ts'
 import { decide, decideBatch, revokeSending } from './decisions.ts'
 import { deleteWords, erase } from './delete-words.ts'
 import { assignProject, enqueue, findDuplicateRefs, importedAs, listColumnMaps, readQueueMark } from './enqueue.ts'
@@ -69,7 +78,7 @@ export function createOutbox(context: ProjectDb) {
     },
     ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
     ...{ nameEntries, readFacts, readTargets, readAhead, listBatch },
-    ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
+    ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordContradiction, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
     ...{ findConversation, listColumnMaps, readSendingStop, countWithoutProject, listUndecidedBatches },
