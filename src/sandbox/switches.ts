@@ -109,7 +109,8 @@ const switchTable = {
     '404 | 410 | 403: the status of the answer for a row that is not there; 403 says that it is of another project',
   'missing.rows':
     'none | ids | all: rows that are answered as if they were not there, although they are: none, every one that is read by its id, or all of them in lists, too',
-  'refused.paths': '"": comma-separated parts of paths, such as ids: requests to them are refused as `refused.answer` says',
+  'refused.paths':
+    '"": comma-separated parts of paths, such as ids: requests to them are refused as `refused.answer` says',
   'refused.answer':
     'wrong-project | invalid-key | restricted | gateway-403 | gateway-404 | gateway-405: the answer, in the envelope or that of a gateway',
   'messages.forbidden': '0: 0..1: share of conversations whose messages are answered 403 `conversation_restricted`',

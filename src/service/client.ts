@@ -97,7 +97,8 @@ export function createClient(options: ClientOptions): Client {
     get: (path, query, priority) =>
       judged({ method: 'GET', path, query, priority }, () => readUnjudged(path, query, priority)),
     send: (request, beforeSend) => judged(request, () => send(request, beforeSend)),
-    isProjectServed: async () => (await refusals?.isProjectServed({ method: 'GET', path: '', priority: 'write' })) ?? true,
+    isProjectServed: async () =>
+      (await refusals?.isProjectServed({ method: 'GET', path: '', priority: 'write' })) ?? true,
     requestCount: () => counts.sent,
     hasServiceResponded,
     close: async () => {

@@ -94,5 +94,6 @@ export async function pauseProject(
 
 /** A worker that starts tries each key at once: whoever restarts it may have made the key work again. */
 export async function endPauses({ db }: Pick<Warehouse, 'db'>, projects: readonly ProjectConfig[]): Promise<void> {
-  for (const { projectId } of projects) if ((await readPause(db, projectId)) !== null) await setPause(db, projectId, null)
+  for (const { projectId } of projects)
+    if ((await readPause(db, projectId)) !== null) await setPause(db, projectId, null)
 }

@@ -20,7 +20,10 @@ for (const database of ['sqlite', 'postgres'] as const)
         { operation: 'note', visitor_id: o.visitor(1), content: 'Called.' },
       )
       const report = await o.push()
-      const said = ['the service answered 200, but still shows it as open', expect.stringMatching(/still shows the former name/)]
+      const said = [
+        'the service answered 200, but still shows it as open',
+        expect.stringMatching(/still shows the former name/),
+      ]
       expect(await o.all()).toMatchObject([
         { status: 'succeeded', reason: said[0], error: said[0] },
         { status: 'succeeded', reason: said[1], error: said[1] },
@@ -35,9 +38,11 @@ for (const database of ['sqlite', 'postgres'] as const)
 
 test('what has its effect is not contradicted, also if the service stores it in another form', async () => {
   const o = await createOutboxFixture({ switches: { 'visitors.stores': 'lower-case' } })
-  await o.queue(
-    ...o.conversations().map((id) => ({ operation: 'handled', conversation_id: id, handled: true })),
-    { operation: 'visitor', visitor_id: o.visitor(0), name: 'Ada L', email: 'ADA@example.org' },
-  )
+  await o.queue(...o.conversations().map((id) => ({ operation: 'handled', conversation_id: id, handled: true })), {
+    operation: 'visitor',
+    visitor_id: o.visitor(0),
+    name: 'Ada L',
+    email: 'ADA@example.org',
+  })
   expect(await o.push()).toMatchObject({ contradicted: 0, reasons: [] })
 })

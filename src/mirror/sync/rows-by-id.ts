@@ -5,7 +5,13 @@
 
 import type { MirrorRow } from '../../../schema/row.ts'
 import { childStreamsOf, type ListStreamName } from '../../../schema/stream-specs.ts'
-import { isNotFound, isRefused, missingScope, throwIfAborted, unreadableRowReason } from '../../service/core/api-failure.ts'
+import {
+  isNotFound,
+  isRefused,
+  missingScope,
+  throwIfAborted,
+  unreadableRowReason,
+} from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import { idIdentity } from '../../service/core/path-segment.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'

@@ -71,7 +71,8 @@ export function readProjectAnswer(failure: ApiFailure | null): ProjectAnswer | n
 /** If no answer decided. A key that lacks a scope, or whose request was found invalid, has been accepted. */
 export function concludeProjectAnswer(failures: readonly ApiFailure[]): ProjectAnswer {
   const isAccepted = (failure: ApiFailure) =>
-    isMissingScope(failure) || (failure.kind === 'refused' && failure.status === 400 && !failure.code.startsWith('http_'))
+    isMissingScope(failure) ||
+    (failure.kind === 'refused' && failure.status === 400 && !failure.code.startsWith('http_'))
   const [first] = failures
   if (first === undefined || failures.some(isAccepted)) return { kind: 'accepted' }
   return { kind: 'refused', failure: first }

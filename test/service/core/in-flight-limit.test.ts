@@ -1,6 +1,12 @@
 /** How many requests go side by side: fewer after repeated 429s, one more after a while. */
 import { expect, test } from 'vitest'
-import { countAnswer, type InFlightLimit, lowerLimit, noInFlightLimit, raiseLimit } from '../../../src/service/core/in-flight-limit.ts'
+import {
+  countAnswer,
+  type InFlightLimit,
+  lowerLimit,
+  noInFlightLimit,
+  raiseLimit,
+} from '../../../src/service/core/in-flight-limit.ts'
 
 const minute = 60_000
 const answers = (limit: InFlightLimit, n: number) => Array.from({ length: n }).reduce<InFlightLimit>(countAnswer, limit)
