@@ -47,6 +47,7 @@ export function connectService(project: ProjectConfig, budget: RequestBudget, op
     baseUrl: project.baseUrl,
     key: project.apiKey.reveal(),
     budget,
+    projectId: project.projectId,
     readOnly: project.readOnly,
     signal: stopSignal,
     inFlightSignal: hardAbort.signal,

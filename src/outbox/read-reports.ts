@@ -12,6 +12,7 @@ import {
   estimateBatchMs,
   longestRest,
   type Pace,
+  pauseReason,
 } from './core/batches.ts'
 import type { Candidate, EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
 import { laneBlockingStatuses, type StatusCounts, type WritebackStatus } from './core/state.ts'
@@ -98,7 +99,7 @@ export async function describeBatch(
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
 export async function estimateBatch(
   outbox: Outbox,
-  { limits, worker, now }: Pace,
+  { limits, worker, now, pausedUntil }: Pace,
   { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,
   counted: Awaited<ReturnType<Outbox['countByOperation']>> | null = null,
 ): Promise<BatchEstimate> {
@@ -113,7 +114,8 @@ export async function estimateBatch(
   const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), now)
   const circuit = all ?? batches.get(id)
   const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
-  const rest = longestRest([pause, await outbox.findBatchRest(id)], now)
+  const asked = pausedUntil === null ? null : { until: pausedUntil, because: pauseReason }
+  const rest = longestRest([pause, asked, await outbox.findBatchRest(id)], now)
   return {
     ...none,
     queuedEarlier,

@@ -81,16 +81,28 @@ const sendMessage: Run = ({ project: { mutate, view }, params, body }) => {
   return view().messages.current(conversation, sent)
 }
 
-const setHandled: Run = ({ project: { mutate, view }, params, body }) => {
+const setHandled: Run = ({ project: { mutate, view }, params, body, switches: s }) => {
   const { handled } = readBody(body, { handled: 'boolean' })
-  const { id } = view().conversations.find(params.conversationId)
+  const conversation = view().conversations.find(params.conversationId)
+  const { id } = conversation
+  if (s['writes.effect'] === 'none') return view().conversations.current(conversation)
   return view().conversations.current(mutate.setHandled(id, handled === true))
 }
 
-const updateVisitor: Run = ({ project: { mutate, view }, params, body }) => {
+const storedForms: Record<Switches['visitors.stores'], (text: string | null) => string | null> = {
+  'as-sent': (text) => text,
+  'one-space': (text) => text?.trim().replace(/\s+/g, ' ') ?? null,
+  'lower-case': (text) => text?.toLowerCase() ?? null,
+  untagged: (text) => text?.replace(/\+[^@]*@/, '@') ?? null,
+  empty: (text) => text ?? '',
+}
+
+const updateVisitor: Run = ({ project: { mutate, view }, params, body, switches: s }) => {
   const { name, email } = readBody(body, { name: 'text or null', email: 'text or null' })
-  const { id } = view().visitors.find(params.visitorId)
-  const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+  const visitor = view().visitors.find(params.visitorId)
+  const { id } = visitor
+  if (s['writes.effect'] === 'none') return view().visitors.current(visitor)
+  const textOrNull = (value: unknown) => storedForms[s['visitors.stores']](typeof value === 'string' ? value : null)
   return view().visitors.current(mutate.renameVisitor(id, textOrNull(name), textOrNull(email)))
 }
 

@@ -47,8 +47,14 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
       agentWrites(id, { senderDisplayName, content }),
     /** A reply that is sent by the API. */
-    replyArrives: (id: string, content: string, senderDisplayName: string) =>
-      agentWrites(id, { senderDisplayName, content, reply: true }),
+    replyArrives(id: string, content: string, senderDisplayName: string) {
+      const { lastMessageAt, lastMessageSenderType, handledAt } = conversations.get(id)
+      const added = agentWrites(id, { senderDisplayName, content, reply: true })
+      const shows = switches()['reply.shows']
+      const hidden = { lastMessageAt, lastMessageSenderType, ...(shows === 'nothing' && { handledAt }) }
+      if (shows !== 'all') conversations.change(conversations.get(id).index, hidden)
+      return added
+    },
     setHandled(id: string, handled: boolean) {
       const patch = handled ? { handledAt: clock(), waitingSince: null } : { handledAt: null }
       return conversations.change(conversations.get(id).index, { ...patch, updatedAt: clock() })

@@ -141,8 +141,11 @@ function classifyStatus(
   const code = toSafeLine(error?.code ?? `http_${status}`, context)
   const message = toSafeLine(errorMessage(error, status, head), context)
   const why = `${requestName(context.request)}: ${status} ${code}: ${message}`
-  if (status === 429 || error?.code === 'rate_limited')
-    return { kind: 'throttled', waitMs: retryAfterMs(head) ?? context.defaultRetryAfterMs, why, requestId }
+  if (status === 429 || error?.code === 'rate_limited') {
+    const isDocumented = status === 429 && error?.code === 'rate_limited'
+    const waitMs = retryAfterMs(head) ?? context.defaultRetryAfterMs
+    return { kind: 'throttled', waitMs, why, isDocumented, requestId }
+  }
   const unknown = status === 408 || status === 425 || (isWrite(context.request) && !refusals.includes(status))
   if (status >= 500 || unknown) {
     const waitMs = retryAfterMs(head)
@@ -157,8 +160,8 @@ function classifyStatus(
 }
 
 /**
- * The service's own codes of a 403 are about the key. Anything else that forbids a write (a gateway that rejects its text)
- * is about this write only: taken for a denied key, it would stop all other writes permanently.
+ * The service's own codes of a 403 are about the key, or about a row: src/service/core/whose-refusal.ts. Anything else that
+ * forbids a write (a gateway that rejects its text) is about this write, unless the project is forbidden as well.
  */
 function isAboutOneWrite(error: ErrorBody | null, request: ApiRequest): boolean {
   return request.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')

@@ -10,6 +10,7 @@ import { ApiError, type ApiFailure, describeFailure } from './core/api-failure.t
 import type { ApiGet, ApiRequest, ApiResponse, Priority, QueryParams } from './core/api-request.ts'
 import { type Connections, type HttpRequest, openConnections, sendHttpRequest } from './exchange.ts'
 import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
+import { createRefusals } from './refusals.ts'
 import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
 
 export type ClientOptions = {
@@ -17,6 +18,8 @@ export type ClientOptions = {
   readonly baseUrl: URL
   readonly key: string
   readonly budget: RequestBudget
+  /** The project of the key. Asked whether a refusal is about more than one row; without it, the status alone decides. */
+  readonly projectId?: string
   /** Refuses every request that is not a read, before it takes a slot. */
   readonly readOnly?: boolean
   /** Stops all waits and reads. A write that is being sent is not aborted: its response is evidence. */
@@ -59,6 +62,8 @@ export type Client = {
    * if `readOnly` forbids it.
    */
   readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
+  /** Whether the service answers for the project now, so that what failed is not an outage. Throws only bugs. */
+  readonly isProjectServed: () => Promise<boolean>
   readonly requestCount: () => number
   /** Whether the service has responded to any of them. */
   readonly hasServiceResponded: () => boolean
@@ -74,9 +79,28 @@ export function createClient(options: ClientOptions): Client {
   const hasServiceResponded = () => counts.hasServiceResponded
   const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
   const retryDeps = { policy: retries, retryBudget: createRetryBudget(), random, signal, hasServiceResponded, onRetry }
+  const readUnjudged: ApiGet = (path, query, priority) =>
+    withRetries(() => send({ method: 'GET', path, query, priority }), retryDeps)
+  const { projectId, now = Date.now } = options
+  const refusals = projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })
+  /** Everything that uses the client relies on the kind of a failure, so it is settled here whose refusal it is. */
+  const judged = async (request: ApiRequest, exchange: () => Promise<ApiResponse>): Promise<ApiResponse> => {
+    try {
+      const response = await exchange()
+      refusals?.recordSuccess(request, response.requestedAt)
+      return response
+    } catch (error) {
+      if (!(error instanceof ApiError) || refusals === null) throw error
+      const failure = await refusals.judge(error.failure, request)
+      throw failure === error.failure ? error : new ApiError(failure, { cause: error })
+    }
+  }
   return {
-    get: (path, query, priority) => withRetries(() => send({ method: 'GET', path, query, priority }), retryDeps),
-    send,
+    get: (path, query, priority) =>
+      judged({ method: 'GET', path, query, priority }, () => readUnjudged(path, query, priority)),
+    send: (request, beforeSend) => judged(request, () => send(request, beforeSend)),
+    isProjectServed: async () =>
+      (await refusals?.isProjectServed({ method: 'GET', path: '', priority: 'write' })) ?? true,
     requestCount: () => counts.sent,
     hasServiceResponded,
     close: async () => {

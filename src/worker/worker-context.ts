@@ -13,7 +13,7 @@ import { describeLargeLog } from '../warehouse/sqlite-file.ts'
 import { createRepeatFilter } from './job-failures.ts'
 import { lockAsOnlyWorker } from './only-worker.ts'
 import { createOutboxLanes } from './outbox-lanes.ts'
-import type { WorkerResources } from './resources.ts'
+import { endPauses, type WorkerResources } from './resources.ts'
 
 export type WorkerContext = Awaited<ReturnType<typeof openWorkerContext>>
 
@@ -35,6 +35,7 @@ export async function openWorkerContext(
     await warehouse.close()
     throw error
   })
+  await endPauses(warehouse, config.projects)
   const connections = openConnections()
   const sendRecordOf = (project: ProjectConfig) => openSendRecord(config, project, { warehouse, budgets, log })
   const isNewMessage = createRepeatFilter()

@@ -69,7 +69,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const verifying = await outbox.claim(second!, Date.now())
       await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
       expect(await outbox.markSending(verifying!, {}, Date.now(), Date.now())).toBe(false)
-      await outbox.release(verifying!, null)
+      await outbox.release(verifying!, { dueAt: null })
       await admin.decide('cancelled', { ids: [first!] }, { by: 'a test' })
       const sending = await outbox.claim(second!, Date.now())
       expect(await outbox.markSending(sending!, {}, Date.now(), Date.now() + 60_000)).toBe(true)

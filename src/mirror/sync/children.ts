@@ -103,7 +103,7 @@ async function readAll(
       await handleChildFailure(run, stream, parent, error)
       const why = unreadableRowReason(error)
       if (why !== null && !isNotFound(error)) tally.refused.push(why)
-      return isRefused(error) || why !== null ? [] : [parent]
+      return isRefused(error) ? [] : [parent]
     }
   }
   return (await mapConcurrently(pending, concurrency, attempt)).flat()
@@ -129,7 +129,7 @@ function priorityOf({ readVersion, rereadWhole }: PendingParent): Priority {
 async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent: PendingParent, error: unknown) {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
-  if (failure.kind === 'aborted' || (failure.kind === 'denied' && unreadableRowReason(error) === null)) throw error
+  if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
   if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)) === null) return
   const retryAt = run.now() + retryDelayMs(parent.attempts)

@@ -68,7 +68,7 @@ const described = {
     sets: [],
     // It reopens its conversation.
     alsoSets: { handled: false },
-    readsPerSend: 3,
+    readsPerSend: 4,
     fields: {
       content: contentField,
       sender_name: {

@@ -37,6 +37,7 @@ export type OutboxEntry = CommonValues & {
   readonly fencingToken: number
   readonly requestId: string | null
   readonly messageId: string | null
+  /** Why it did not succeed, or what the service shows although it has. */
   readonly error: string | null
   /** Why it has this status. */
   readonly reason: string | null
@@ -111,8 +112,9 @@ export type TargetSnapshot = FieldValues & { readonly last_message_at?: string |
 export type Evidence = {
   /** The target's state just before the request was sent. */
   readonly before?: ShownFields & {
-    /** Of the conversation of a flag. */
+    /** Of the conversation of a flag or a reply. */
     readonly lastMessageAt?: string | null
+    readonly lastMessageSenderType?: string | null
     /** Ids of all messages of the conversation; absent if not all could be read. */
     readonly ids?: readonly string[]
     /** A digest of their texts. */
@@ -159,11 +161,14 @@ export type Transition = {
   /** The id of the message that the reply created. */
   readonly messageId?: string
   readonly observedBehaviours?: readonly ServiceBehaviour[]
+  /** It was accepted, and the answer shows something else. */
+  readonly isContradicted?: boolean
 }
 
 /** Restricts what may be claimed. */
 export type ClaimFilter = {
   readonly lane?: string
+  readonly withoutLanes?: readonly string[]
   readonly withoutOperations?: readonly Operation[]
   /** Leaves out queued replies and notes: all, or those of these imports (null: those without an import). */
   readonly withoutQueuedSends?: 'all' | readonly (string | null)[]

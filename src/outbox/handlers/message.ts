@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { messages } from '../../mirror/core/streams.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { findKey } from '../../values/field-path.ts'
@@ -18,7 +19,14 @@ import {
   readSnapshot,
   type SnapshotMessage,
 } from './conversation-snapshot.ts'
-import { type CreateHandler, isInDoubt, readTarget, type Task, type Verification } from './operation-handler.ts'
+import {
+  type CreateHandler,
+  isInDoubt,
+  readTarget,
+  readTrace,
+  type Task,
+  type Verification,
+} from './operation-handler.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
   method: 'POST',
@@ -29,26 +37,32 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const body = { content: payload.content, senderName: payload.sender_name }
     // It was verified just now. A second read could count a late reply as a message from before the send.
     if (isInDoubt(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
-    if (expect !== null) {
-      const why = await findViolation(task, expect, await readTarget(task))
-      if (why !== null) return { canSend: false, event: 'conflicted', why }
-    }
+    const seen = expect === null ? null : await readTarget(task)
+    const why = seen === null ? null : await findViolation(task, expect, seen)
+    if (why !== null) return { canSend: false, event: 'conflicted', why }
     const snapshot = await readSnapshot(deps, writeback.target)
+    // After the messages: what arrives in between is then new to the list, too.
+    const trace = readTrace(seen ?? (await readTarget(task)))
     const found = (await findEarlierSend(task, payload, snapshot)) ?? (await findSentReply(task, payload, snapshot))
     if (found !== null) return { canSend: false, event: 'conflicted', ...found }
+    const doubt = await findArrival(task, snapshot, trace)
+    if (doubt !== null) return { canSend: false, event: 'unverifiable', why: doubt }
     const { messages: current, isComplete } = snapshot
-    const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
-    return { canSend: true, body, before }
+    const known = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
+    return { canSend: true, body, before: { ...trace, ...known } }
   },
   verify: async (task) => {
     const { deps, writeback } = task
     // Before the messages: one that arrives in between is then in the list.
-    const lastMessageAt = parseTime(asJsonObject((await readTarget(task)).data)?.lastMessageAt) ?? null
+    const trace = readTrace(await readTarget(task))
+    const lastMessageAt = parseTime(trace.lastMessageAt) ?? null
     const { messages: current, isComplete, ...read } = await readSnapshot(deps, writeback.target, { isProven: true })
     const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
     const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
-    const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete, lastMessageAt })
+    const hiddenArrival = findHiddenArrival(writeback, current, trace)
+    const context = { before, isChanged, matchedIds, payload, isComplete, lastMessageAt, hiddenArrival }
+    const verification = matchReply(current, context)
     // A person decides by what is there, so the mirror shows it before the row says so.
     const showMessages = () => deps.mirror.commit({ stream: 'messages', ...toCommit(read) })
     if (verification.kind === 'unverifiable') await showMessages()
@@ -153,6 +167,51 @@ async function findSentReply(
   return same === null ? null : { why: describeRepetition(same), evidence: { alreadyThere: same.id } }
 }
 
+/**
+ * Why a reply that was answered 429, which says that it was not sent, may have been sent after all; null: nothing shows that.
+ * A visitor who writes meanwhile shows nothing.
+ */
+async function findArrival(
+  { deps, writeback }: Task,
+  { messages: current }: ConversationSnapshot,
+  trace: Trace,
+): Promise<string | null> {
+  const before = messageIdsBefore(writeback)
+  if (before === null) return null
+  const added = newMessages(current, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
+  const byTeam = added.find(({ side }) => side !== 'visitor')
+  if (byTeam !== undefined) return describeOtherForm(byTeam)
+  if (hasContentChanged(current, before, writeback.evidence.before?.digest)) return changedText
+  return findHiddenArrival(writeback, current, trace)
+}
+
+type Trace = ReturnType<typeof readTrace>
+
+const changedText = 'the text of an earlier message has changed, so the reply may be part of it'
+const describeOtherForm = ({ id }: SnapshotMessage) =>
+  `message ${id} is new in the conversation and may be this reply in another form`
+
+/**
+ * What the conversation shows of a reply that the list of messages does not show yet; null: nothing. A reply reopens its
+ * conversation, and its sender is the last one then. A message that the list shows as new may explain both.
+ */
+function findHiddenArrival(
+  writeback: Writeback,
+  current: readonly SnapshotMessage[],
+  { handledAt, lastMessageAt, lastMessageSenderType }: Trace,
+): string | null {
+  const { before } = writeback.evidence
+  const known = messageIdsBefore(writeback)
+  if (before === undefined || (known !== null && current.some(({ id }) => !known.has(id)))) return null
+  const unlisted = 'and the service lists no new message'
+  if (before.handledAt != null && handledAt === null)
+    return `the conversation was reopened, as a reply does, ${unlisted}`
+  const { lastMessageSenderType: sender, lastMessageAt: at } = before
+  if (sender === undefined || toMessageSide(lastMessageSenderType) !== 'team') return null
+  const isNew = toMessageSide(sender) !== 'team' || at !== lastMessageAt
+  return isNew ? `the conversation shows a newer message of the team, ${unlisted}` : null
+}
+
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
 function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string | null {
   const nested = asJsonObject(data)?.message
@@ -179,6 +238,8 @@ type ReplyContext = {
   readonly isComplete: boolean
   /** The time of the last message according to the conversation; null if unknown. */
   readonly lastMessageAt: EpochSeconds | null
+  /** What else shows that a message arrived that the list hides; null: nothing. */
+  readonly hiddenArrival: string | null
 }
 
 /** A person looks at each. */
@@ -187,7 +248,7 @@ const maxCandidates = 20
 /** `absent`, which allows a resend, only if the list is exactly the same as before and has the last message. */
 export function matchReply(
   messages: readonly SnapshotMessage[],
-  { before, isChanged, matchedIds, payload, isComplete, lastMessageAt }: ReplyContext,
+  { before, isChanged, matchedIds, payload, isComplete, lastMessageAt, hiddenArrival }: ReplyContext,
 ): Verification {
   const unverifiable = (why: string, candidates: readonly SnapshotMessage[] = []): Verification =>
     candidates.length === 0
@@ -203,9 +264,8 @@ export function matchReply(
   if (same !== undefined)
     return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
   const [other] = added
-  if (other !== undefined)
-    return unverifiable(`message ${other.id} is new in the conversation and may be this reply in another form`, added)
-  if (isChanged) return unverifiable('the text of an earlier message has changed, so the reply may be part of it')
+  if (other !== undefined) return unverifiable(describeOtherForm(other), added)
+  if (isChanged) return unverifiable(changedText)
   if (!isComplete) return unverifiable('the service does not show all messages of the conversation')
   const currentIds = new Set(messages.map(({ id }) => id))
   const missingId = [...before].find((id) => !currentIds.has(id))
@@ -216,7 +276,7 @@ export function matchReply(
   // Not only one as late: the clock of another sender may be ahead.
   if (lastMessageAt !== null && !messages.some(({ at }) => at === lastMessageAt))
     return unverifiable(`the last message is of ${rfc3339(lastMessageAt)}, and the service does not list it`)
-  return { kind: 'absent' }
+  return hiddenArrival === null ? { kind: 'absent' } : unverifiable(hiddenArrival)
 }
 
 /** Messages that were not there before and are not matched to another write-back. */

@@ -160,13 +160,15 @@ export async function findRest(
 /** Why an approved write-back is not sent yet. */
 export const graceReason = 'its approval can still be taken back'
 
-function claimFilterSql({ lane, withoutOperations = [], withoutQueuedSends = [] }: ClaimFilter): RawBuilder<unknown> {
+function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {
+  const { lane, withoutLanes = [], withoutOperations = [], withoutQueuedSends = [] } = filter
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const ofBatch = (batch: string | null) => sql`batch_id is not distinct from ${batch}`
   const isExcluded =
     withoutQueuedSends === 'all' ? sql`true` : sql`(${sql.join(withoutQueuedSends.map(ofBatch), sql` or `)})`
   return allOf([
     lane === undefined ? null : sql`lane = ${lane}`,
+    withoutLanes.length === 0 ? null : sql`lane not in (${sql.join(withoutLanes)})`,
     withoutOperations.length === 0 ? null : sql`operation not in (${sql.join(withoutOperations)})`,
     withoutQueuedSends.length === 0 ? null : sql`not (status = 'queued' and ${isSend} and ${isExcluded})`,
   ])

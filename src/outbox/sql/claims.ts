@@ -197,7 +197,7 @@ function settleIf(
     await sql`
       update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, reason = ${reason},
         stopped_by = ${typed('text', stoppedBy)},
-        error = ${isFinished && to !== 'succeeded' ? why : null},
+        error = ${isFinished && (to !== 'succeeded' || transition.isContradicted === true) ? why : null},
         request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
         message_id = coalesce(${typed('text', messageId)}, message_id),
         evidence = ${encodeEvidence(kind, evidence)}, owner = null, lease_until = null,
@@ -220,19 +220,42 @@ function withoutMessageIds(to: WritebackStatus, { earlier, ...evidence }: Eviden
   return { ...kept, before }
 }
 
+type Release = {
+  /** Earliest time of the next attempt. */
+  readonly dueAt: EpochMs | null
+  readonly evidence?: Evidence
+  /** Why it is not sent or verified yet, for a person. */
+  readonly why?: string
+}
+
 /** Gives the claim back without a change of status. */
 export async function release(
   { db, kind, project, typed }: ProjectDb,
   writeback: Writeback,
-  dueAt: EpochMs | null,
-  evidence: Evidence = {},
+  { dueAt, evidence = {}, why }: Release,
 ): Promise<void> {
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
+  const reason = why === undefined ? sql`reason` : sql`${why}`
   const released = sql`
-    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged}
+    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged},
+      reason = ${reason}
     where project_id = ${project} and id = ${writeback.id}
       and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(db))
+}
+
+/** What the service showed after it had accepted a write-back, or that it shows it now. */
+export async function recordContradiction(
+  { db, project, typed }: ProjectDb,
+  writeback: Writeback,
+  why: string,
+  isContradicted: boolean,
+): Promise<void> {
+  const recorded = sql`
+    update writebacks set reason = ${why}, error = ${typed('text', isContradicted ? why : null)}
+    where project_id = ${project} and id = ${writeback.id} and status = 'succeeded'
+      and fencing_token = ${writeback.fencingToken}`
+  await retryOnDeadlock(() => recorded.execute(db))
 }
 
 /** A message id can be matched to only one write-back of a lane. */
@@ -251,14 +274,17 @@ export async function recordMessageId(
 /** Enough to find a streak when several imports are sent in parallel. */
 const outcomesConsidered = 60
 
-/** The last settled replies and notes since a person closed the circuit breaker, newest first. */
+/**
+ * The last settled replies and notes since a person closed the circuit breaker, newest first. Without those that failed before
+ * they were sent: that a target is refused says nothing about sending.
+ */
 export async function listRecentOutcomes(context: ProjectDb): Promise<SendOutcome[]> {
   const { db, kind, project } = context
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`
     select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence from writebacks
     where project_id = ${project} and ${isSend} and status in ('succeeded','failed','uncertain')
-      and finished_at is not null and finished_at > coalesce(
+      and not (status = 'failed' and attempts = 0) and finished_at is not null and finished_at > coalesce(
         (select circuit_closed_at from sync_projects where sync_projects.project_id = ${project}), ${toTimeValue(context, 0)})
     order by finished_at desc, seq desc limit ${sql.lit(outcomesConsidered)}`.execute(db)
   return rows.map(({ evidence, ...outcome }) => {

@@ -178,7 +178,7 @@ const isQueuedByPersonSql = sql.join(
   sql` or `,
 )
 
-/** What did not succeed, and what waits for another attempt. */
+/** What did not succeed, or succeeded although the service shows something else; and what waits for another attempt. */
 export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Promise<readonly ReasonGroup[]> {
   const { db, kind, project } = context
   const status = await effectiveStatus(context)
@@ -186,6 +186,7 @@ export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Pr
     select ${status} as status, coalesce(error, reason, '') as reason, count(*) as count, min(id) as example from writebacks
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
+        or (status = 'succeeded' and error is not null)
         or (status in ('queued','sending') and reason is not null and not (${isQueuedByPersonSql})))
     group by 1, 2 order by min(id)`.execute(db)
   return collectReasons(rows)

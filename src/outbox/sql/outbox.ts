@@ -18,7 +18,16 @@ import {
   recordFinishedBatches,
 } from './batches.ts'
 import { findClaimable, findRest, hasPending } from './claimable.ts'
-import { claim, listRecentOutcomes, markSending, recordMessageId, release, settle, settleSent } from './claims.ts'
+import {
+  claim,
+  listRecentOutcomes,
+  markSending,
+  recordContradiction,
+  recordMessageId,
+  release,
+  settle,
+  settleSent,
+} from './claims.ts'
 import { decide, decideBatch, revokeSending } from './decisions.ts'
 import { deleteWords, erase } from './delete-words.ts'
 import { assignProject, enqueue, findDuplicateRefs, importedAs, listColumnMaps, readQueueMark } from './enqueue.ts'
@@ -73,7 +82,17 @@ export function createOutbox(context: ProjectDb) {
     ...{ readCandidates, countMayHaveArrived, listApprovers },
     ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
     ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, findKnownSenders },
-    ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
+    ...{
+      findClaimable,
+      hasPending,
+      findRest,
+      claim,
+      settleSent,
+      settle,
+      release,
+      recordContradiction,
+      recordMessageId,
+    },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
     ...{ findConversation, listColumnMaps, readSendingStop, countWithoutProject, listUndecidedBatches },
