@@ -70,9 +70,8 @@ const textOf = (part: Buffer) => part.toString('latin1')
 
 /** The id of a request whose rest is not kept; null if neither end shows it. */
 function idAtEnds(head: string, tail: string): string | number | null {
-  const value = '("[^"\\\\]{1,200}"|\\d{1,15})'
-  const first = new RegExp(`^\\s*\\{\\s*(?:"jsonrpc"\\s*:\\s*"2\\.0"\\s*,\\s*)?"id"\\s*:\\s*${value}\\s*,`).exec(head)
-  const last = new RegExp(`,\\s*"id"\\s*:\\s*${value}\\s*(?:,\\s*"jsonrpc"\\s*:\\s*"2\\.0"\\s*)?\\}\\s*$`).exec(tail)
+  const first = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]{1,200}"|\d{1,15})\s*,/.exec(head)
+  const last = /,\s*"id"\s*:\s*("[^"\\]{1,200}"|\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail)
   const found = first?.[1] ?? last?.[1]
   return found === undefined ? null : JSON.parse(found)
 }

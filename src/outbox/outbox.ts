@@ -44,6 +44,7 @@ export {
   commonFields,
   commonNames,
   commonValue,
+  isCorrection,
   isOperation,
   type Operation,
   operations,

@@ -142,7 +142,7 @@ export type Evidence = {
   readonly alreadyThere?: string
   /** Ids of messages that were not there before it was sent, and may be it in another form. */
   readonly candidates?: readonly string[]
-  /** The messages before its first send, and those that a person has been told of since, who then queued it again. */
+  /** The messages before its first send, and those that a conflict has named since; a person then queued it again. */
   readonly earlier?: Evidence['before']
   /** How its arrival was found. */
   readonly found?: string

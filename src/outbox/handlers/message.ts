@@ -115,7 +115,7 @@ type Repetition = { readonly why: string; readonly evidence?: Evidence }
 /**
  * A person said that an earlier send did not arrive. What the team or an unknown sender wrote since may be that send in
  * another form, as services append signatures and shorten texts. Each message stops it once: who queues it again after
- * that was told of it.
+ * that has seen which it is.
  */
 async function findEarlierSend(
   { deps, writeback }: Task,

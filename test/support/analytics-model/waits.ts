@@ -52,7 +52,7 @@ export function waitsOf(conversation: ModelConversation, mirroredSince: number):
   const at = (index: number) => utterances[index]?.at ?? Number.NaN
   const runs = runsOf(conversation, mirroredSince)
   return runs.map((run, number) => {
-    const isHandledBy = (of: Run, moment: number) => of.handledAt !== undefined && of.handledAt < moment
+    const isHandledBy = (of: Run, time: number) => of.handledAt !== undefined && of.handledAt < time
     const human = utterances.findIndex(({ role }, index) => index > run.to && role === 'human')
     const previous = runs[number - 1]
     const isContinued =
@@ -77,7 +77,7 @@ function runsOf(conversation: ModelConversation, mirroredSince: number): Run[] {
   const { utterances } = conversation
   const handlings = handlingsOf(conversation, mirroredSince)
   const at = (index: number) => utterances[index]?.at ?? Number.NaN
-  const handlingFrom = (moment: number) => handlings.find((handling) => handling >= moment)
+  const handlingFrom = (time: number) => handlings.find((handling) => handling >= time)
   const isHandledBetween = (before: number, after: number) =>
     handlings.some((handling) => handling >= at(before) && handling < at(after))
   let runs: Run[] = []
@@ -89,7 +89,7 @@ function runsOf(conversation: ModelConversation, mirroredSince: number): Run[] {
       runs[runs.length - 1] = { ...last, to: index, handledAt }
     else runs.push({ from: index, to: index, startedAt: at(index), isReopened: false, handledAt })
   }
-  // Whoever was told nothing, and is in an open conversation again, waits again.
+  // Whoever got no answer, and is in an open conversation again, waits again.
   for (const { at: reopenedAt, closedAt } of seenReopenings(conversation, mirroredSince)) {
     const next = utterances.filter((utterance) => utterance.at <= reopenedAt).length
     const asked = handlingFrom(at(next - 1))
