@@ -73,7 +73,10 @@ export function createClient(options: ClientOptions): Client {
   const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
   const retryDeps = { policy: retries, retryBudget: createRetryBudget(), random, signal, hasServiceResponded, onRetry }
   return {
-    get: (path, query, priority) => withRetries(() => send({ method: 'GET', path, query, priority }), retryDeps),
+    get: (path, query, priority) => {
+      const canBeSmaller = Number(query.limit ?? 1) > 1
+      return withRetries(() => send({ method: 'GET', path, query, priority }), { ...retryDeps, canBeSmaller })
+    },
     send,
     requestCount: () => counts.sent,
     hasServiceResponded,
