@@ -11,6 +11,7 @@ import { markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
 import { createDiscoveredFields, type DiscoveryOptions } from './discovered-columns/discovered-fields.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
+import { markListsIncomplete, readCompleteLists, readLongestLists, rereadUnlisted } from './list-lengths.ts'
 import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
@@ -48,6 +49,8 @@ const reads = {
   readBehaviours,
   readPendingParents,
   countPendingParents,
+  readLongestLists,
+  readCompleteLists,
   countFutureRows,
   listUnseenIds,
   listUnseenRows,
@@ -72,6 +75,8 @@ const writes = {
   requestFullRereads,
   markFutureDatedPending,
   markChildrenPending,
+  markListsIncomplete,
+  rereadUnlisted,
   forgetSeenRows,
   clearRecheck: (trx: ProjectDb, ids: readonly string[]) => removeFromIdSet(trx, recheckSet, ids),
   markDeleted,
