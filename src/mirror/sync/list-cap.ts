@@ -6,7 +6,6 @@
 
 import { capReason, isCapReason, showsBeginning, suspectListCap } from '../core/list-cap.ts'
 import type { PendingParent } from '../core/mirror.ts'
-import { emptyProfile } from '../core/pagination/paging-profile.ts'
 import { messages } from '../core/streams.ts'
 import { commitWithoutRows } from './pages.ts'
 import type { SyncRun } from './run.ts'
@@ -26,7 +25,8 @@ export function rememberLongest(longest: LongestLists, rows: number, parent: Pen
 
 /** After all lists were read: marks those that may lack messages. Returns some of them, to be read again. */
 export async function findLimitedLists(run: SyncRun, longest: LongestLists): Promise<readonly PendingParent[]> {
-  const profile = profileOf(run)
+  const profile = run.profiles.get(messages.name)
+  if (profile === undefined) return []
   const suspected = longest.rows === 0 ? null : suspectListCap(await run.mirror.readLongestLists(comparedLists))
   const most = suspected ?? profile.listedAtMost ?? 0
   if (most === 0) return []
@@ -52,12 +52,10 @@ async function markLimited(run: SyncRun, most: number): Promise<void> {
 
 /** After some of them were read again. */
 export async function rereadLimitedLists(run: SyncRun): Promise<void> {
-  const { listedAtMost, support } = profileOf(run)
+  const profile = run.profiles.get(messages.name)
+  if (profile === undefined) return
+  const { listedAtMost, support } = profile
   const isReachable = support.lower === 'honoured' || support.upper === 'honoured'
   if (listedAtMost === null || (listedAtMost > 0 && !isReachable)) return
   await run.mirror.rereadUnlisted(isCapReason, run.now())
-}
-
-function profileOf(run: SyncRun) {
-  return run.profiles.get(messages.name) ?? emptyProfile(messages.list(run.projectId, ''))
 }
