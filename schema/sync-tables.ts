@@ -72,6 +72,11 @@ export const syncTables = {
       checked_at: ['integer?', 'when it was last read, in milliseconds since 1970'],
       full_read_at: ['integer?', 'when all of it was last read, in milliseconds since 1970'],
       error: ['text?', 'why the last read failed'],
+      listed_rows: ['integer?', 'how many rows the list had when all of it was last read'],
+      unlisted: [
+        'text?',
+        'stored rows that the last reading of the whole list did not show: the next one that does not marks them as deleted',
+      ],
       reread_whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
     },
   },

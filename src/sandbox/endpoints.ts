@@ -122,7 +122,12 @@ const listActivity: Run = ({ project, params, query, switches: s }) => {
 
 const listCalls: Run = ({ project, query, switches: s }) => {
   const bounds = { from: s['calls.from'], to: s['calls.to'] }
-  return project.view().calls.page(createQueryReader(query, s).page(bounds, { need: s['calls.range'] }))
+  const need = s['calls.window'] > 0 ? 'required' : s['calls.range']
+  const page = createQueryReader(query, s).page(bounds, { need })
+  const wideMs = (page.upper?.at ?? 0) - (page.lower?.at ?? 0)
+  if (s['calls.window'] > 0 && wideMs > s['calls.window'] * dayMs)
+    throw validationProblem({ field: 'to', message: `must be within ${s['calls.window']} days of from` })
+  return project.view().calls.page(page)
 }
 
 const getRecording: Run = ({ project, params, switches: s }) => {
@@ -137,7 +142,8 @@ const single =
   ({ project, params }) =>
     project.view()[kind].single(params[id])
 
-const month = 30 * 86_400_000
+const dayMs = 86_400_000
+const month = 30 * dayMs
 
 const getAnalytics: Run = ({ project, query, switches: s, now }) => {
   const reader = createQueryReader(query, s)

@@ -1,7 +1,8 @@
 /** The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure; never throws. */
+import { createHash } from 'node:crypto'
 import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
-import type { ApiFailure } from './core/api-failure.ts'
+import { type ApiFailure, tooLargeBody } from './core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from './core/api-request.ts'
 import { attachItems, decodeUtf8, type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
@@ -32,7 +33,7 @@ export function classifyExchange(exchange: ExchangeResult, context: RequestConte
 }
 
 function classifyBroken(exchange: Extract<ExchangeResult, { kind: 'broken' }>, context: RequestContext): ApiFailure {
-  const { head, mayHaveBeenSent, isRetryable } = exchange
+  const { head, mayHaveBeenSent, isRetryable, isTooLarge } = exchange
   const { request } = context
   // A refused write was not done, even if its response broke off. A read is sent again instead.
   if (isWrite(request) && head !== null && isCertainRefusal(head.status))
@@ -42,7 +43,15 @@ function classifyBroken(exchange: Extract<ExchangeResult, { kind: 'broken' }>, c
   if (!isRetryable && status !== null && request.method === 'GET' && status < 300)
     return { kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId }
   const statedResult = status !== null && isWrite(request) ? unprovenWrite(status, null)?.statedResult : undefined
-  return { kind: 'transient', why, mayHaveBeenSent, status, requestId, ...(statedResult && { statedResult }) }
+  return {
+    kind: 'transient',
+    why,
+    mayHaveBeenSent,
+    status,
+    requestId,
+    ...(statedResult && { statedResult }),
+    ...(isTooLarge && status !== null && status < 300 && { unreadable: tooLargeBody }),
+  }
 }
 
 /**
@@ -79,12 +88,19 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
     // Later it may be a page about maintenance; here the address leads elsewhere, and waiting changes nothing.
     if (context.isNewAddress === true && !isWrite(request) && isWebPage(text))
       return failed({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
-    return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
+    const hash = hashOf({ rest, batches })
+    return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId, unreadable: hash })
   }
   const serverDate = parseServerDate(head)
   const { requestedAt } = context
   const cursorLimit = toCursorLimit(serverDate, context)
   return { ok: true, response: { ...withItems, status, requestId, serverDate, cursorLimit, requestedAt } }
+}
+
+function hashOf({ rest, batches }: SplitBody): string {
+  const hash = createHash('sha256').update(rest)
+  for (const { bytes } of batches ?? []) hash.update(bytes)
+  return hash.digest('base64')
 }
 
 type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>

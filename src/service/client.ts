@@ -79,8 +79,10 @@ export function createClient(options: ClientOptions): Client {
   const hasServiceResponded = () => counts.hasServiceResponded
   const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
   const retryDeps = { policy: retries, retryBudget: createRetryBudget(), random, signal, hasServiceResponded, onRetry }
-  const readUnjudged: ApiGet = (path, query, priority) =>
-    withRetries(() => send({ method: 'GET', path, query, priority }), retryDeps)
+  const readUnjudged: ApiGet = (path, query, priority) => {
+    const canBeSmaller = Number(query.limit ?? 1) > 1
+    return withRetries(() => send({ method: 'GET', path, query, priority }), { ...retryDeps, canBeSmaller })
+  }
   const { projectId, now = Date.now } = options
   const refusals = projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })
   /** Everything that uses the client relies on the kind of a failure, so it is settled here whose refusal it is. */

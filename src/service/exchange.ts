@@ -9,7 +9,7 @@ import { checkServerIdentity as checkByNode, type PeerCertificate } from 'node:t
 import type { Dispatcher, Pool } from 'undici'
 import type { Ms } from '../values/time.ts'
 import { type BodyReader, createBodyReader } from './body-reader.ts'
-import type { SplitBody } from './row-splitter.ts'
+import type { SplitBody, UnreadableReason } from './row-splitter.ts'
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -30,6 +30,8 @@ export type ExchangeResult =
       readonly mayHaveBeenSent: boolean
       readonly head: ResponseHead | null
       readonly isRetryable: boolean
+      /** The body was longer than any that is read. */
+      readonly isTooLarge?: true
     }
   | { readonly kind: 'aborted'; readonly mayHaveBeenSent: boolean }
 
@@ -127,14 +129,14 @@ function createHandler(
     onResponseData(_controller, chunk) {
       state.receivedBytes += chunk.length
       const unreadable = state.isDone ? null : (state.body?.write(chunk) ?? null)
-      if (unreadable !== null) finishAndAbort(brokenResult(state, unreadable.why, unreadable.isRetryable))
+      if (unreadable !== null) finishAndAbort(unreadableResult(state, unreadable))
     },
     async onResponseEnd() {
       clearInterval(state.stallTimer)
       const read = await state.body?.end()
       if (state.head === null || read === undefined) finish(brokenResult(state, 'no response'))
       else if (read.ok) finish({ kind: 'complete', head: state.head, body: read.splitBody })
-      else finish(brokenResult(state, read.why, read.isRetryable))
+      else finish(unreadableResult(state, read))
     },
     onResponseError(_controller, error) {
       finish(brokenResult(state, describeNetworkError(error)))
@@ -152,8 +154,12 @@ function startStallCheck(state: ExchangeState, stallMs: Ms, onStalled: (result: 
   }, stallMs)
 }
 
-function brokenResult({ controller, head }: ExchangeState, why: string, isRetryable = true): ExchangeResult {
-  return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable }
+function brokenResult({ controller, head }: ExchangeState, why: string, isRetryable = true) {
+  return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable } as const
+}
+
+function unreadableResult(state: ExchangeState, { why, isRetryable, isTooLarge }: UnreadableReason): ExchangeResult {
+  return { ...brokenResult(state, why, isRetryable), ...(isTooLarge && { isTooLarge }) }
 }
 
 /** The text only: undici's errors carry sockets and headers. */

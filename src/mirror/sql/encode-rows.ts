@@ -50,6 +50,13 @@ export function keyOf(stream: StreamName, row: EncodedRow): readonly SqlValue[] 
   return streamTables[stream].key.map((name) => row[name] ?? null)
 }
 
+/** The key of a row of a child list as a text, without the part that names its parent. */
+export function childKeyOf(stream: StreamName, { columns }: MirrorRow): string {
+  const [, ...key] = streamTables[stream].key
+  const typeOf = (name: string) => streamTables[stream].columns.find((column) => column.name === name)?.type ?? 'text'
+  return key.map((name) => String(encodeValue('sqlite', typeOf(name), columns[name]))).join('/')
+}
+
 /** A column's value in each row that has one. */
 export function textsOf(rows: readonly EncodedRow[], column: string): string[] {
   return rows.flatMap((row) => textOf(row, column) ?? [])

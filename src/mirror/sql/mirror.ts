@@ -13,6 +13,7 @@ import { createDiscoveredFields, type DiscoveryOptions } from './discovered-colu
 import { listFormerColumns } from './discovered-columns/field-records.ts'
 import { findWrongColumns } from './discovered-columns/wrong-columns.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
+import { markListsIncomplete, readCompleteLists, readLongestLists, rereadUnlisted } from './list-lengths.ts'
 import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
@@ -49,6 +50,8 @@ const reads = {
   readBehaviours,
   readPendingParents,
   countPendingParents,
+  readLongestLists,
+  readCompleteLists,
   countFutureRows,
   listUnseenIds,
   listUnseenRows,
@@ -74,6 +77,8 @@ const writes = {
   correctFutureDueTimes,
   requestFullRereads,
   markFutureDatedPending,
+  markListsIncomplete,
+  rereadUnlisted,
   forgetSeenRows,
   clearRecheck: (trx: ProjectDb, ids: readonly string[]) => removeFromIdSet(trx, recheckSet, ids),
   markDeleted,

@@ -208,19 +208,21 @@ function isOfRow(error: unknown): boolean {
 }
 
 /**
- * Stores the row and its children as the service has them; children that it no longer has stay, as after every sync. Whether
+ * Stores the row and its children as the service has them, and marks children that it no longer has, as a sync does. Whether
  * nothing differs any more.
  */
 async function correct(
   mirror: Pick<Mirror, 'commit'>,
   { differences, corrections }: Extract<RowOutcome, { kind: 'differing' }>,
 ): Promise<boolean> {
-  let isComplete = corrections.length > 0 && differences.every(({ kind }) => kind !== 'gone there')
+  let isComplete = corrections.length > 0
+  let toMark = differences.filter(({ kind }) => kind === 'gone there').length
   for (const correction of corrections) {
-    const { rejectedRows = [] } = await mirror.commit(correction)
+    const { rejectedRows = [], unlisted } = await mirror.commit(correction)
     if (rejectedRows.length > 0) isComplete = false
+    toMark -= unlisted?.marked ?? 0
   }
-  return isComplete
+  return isComplete && toMark <= 0
 }
 
 /** Unless that is in doubt; then it says why. */

@@ -23,6 +23,8 @@ export type ApiFailure =
       readonly status: number | null
       /** What a 2xx says about a write without proving it: accepted (202), or refused (`ok` false, `errors`). */
       readonly statedResult?: 'accepted' | 'refused'
+      /** A 2xx whose body cannot be read: `too large`, or a hash of the body, which is equal if the same comes again. */
+      readonly unreadable?: string
       /** The delay that the service asks for (Retry-After of a 503). */
       readonly waitMs?: Ms
       /** The store of the request budget did not answer, so nothing was sent. */
@@ -81,6 +83,13 @@ export const budgetUnavailable = {
 export function isBudgetUnavailable(failure: ApiFailure): boolean {
   return failure.kind === 'transient' && failure.isBudgetFailure === true
 }
+
+/** The same request would get the same answer: a smaller one may be readable. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof ApiError && error.failure.kind === 'transient' && error.failure.unreadable !== undefined
+}
+
+export const tooLargeBody = 'too large'
 
 /** This row is refused. Without the service's envelope, a wrong address may be the reason, unless the project is served. */
 export function isRowRefused(failure: ApiFailure): boolean {
