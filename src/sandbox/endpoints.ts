@@ -93,7 +93,7 @@ const storedForms: Record<Switches['visitors.stores'], (text: string | null) => 
   'as-sent': (text) => text,
   'one-space': (text) => text?.trim().replace(/\s+/g, ' ') ?? null,
   'lower-case': (text) => text?.toLowerCase() ?? null,
-  untagged: (text) => text?.replace(/\+[^@]*@/, '@') ?? null,
+  untagged: (text) => text?.replace(/\+[^@+]*@/, '@') ?? null,
   empty: (text) => text ?? '',
 }
 

@@ -76,7 +76,7 @@ test('a reply whose answer was lost is uncertain if its conversation is refused 
 
 describe('a key that is denied', () => {
   for (const answer of ['wrong-project', 'invalid-key', 'gateway-403'] as const)
-    test(`leaves everything queued, and a person is told (${answer})`, async () => {
+    test(`leaves everything queued, and the message names the key (${answer})`, async () => {
       const o = await createOutboxFixture()
       o.sandbox.setSwitches({ 'refused.paths': '/public/', 'refused.answer': answer })
       await o.queue(...Object.values(lines).map((line, n) => line(o, n)))
