@@ -3,7 +3,6 @@ import type { Gap, MirrorRow, RejectedRow, ServiceBehaviour } from '../../../sch
 import type { ChildStreamName, StreamName } from '../../../schema/stream-specs.ts'
 import type { LocalDay } from '../../values/days.ts'
 import type { EpochMs, EpochSeconds } from '../../values/time.ts'
-import type { ListedRows } from './unlisted-rows.ts'
 
 /** What one response brought. All of it is stored in one transaction, or none. */
 export type MirrorCommit = {
@@ -34,7 +33,7 @@ export type MirrorCommit = {
 
 /**
  * `changed`: how many rows were new or different; the others stay untouched. `rejectedRows`: those of the
- * commit, and the rows that the database cannot store. `unlisted`: what became of stored rows that a whole list did not show.
+ * commit, and the rows that the database cannot store. `unlisted`: the outcome for stored rows that a whole list did not show.
  */
 export type CommitResult = {
   readonly changed: number
@@ -51,6 +50,21 @@ export type UnlistedOutcome = {
   readonly isToReread: boolean
   readonly kept: number
   readonly doubt: string | null
+}
+
+/** What a reading of a whole child list showed. */
+export type ListedRows = {
+  readonly parentId: string
+  /** The keys of all rows that it showed, without the part that names the parent. */
+  readonly keys: ReadonlySet<string>
+  /** When the reading began: it need not show rows that were stored from a later request. */
+  readonly since: EpochMs
+  /** Older rows are not requested. */
+  readonly from: EpochSeconds
+  /** An earlier reading missed the same rows. Else the mirror knows which one missed them. */
+  readonly isSecond: boolean
+  /** A person has said that the rows are deleted. */
+  readonly isConfirmed: boolean
 }
 
 /** A parent with pending children, which are to be read. */

@@ -5,24 +5,9 @@
  *
  * Two readings have to miss a row before it is marked: the first one may have met a page that was being changed. Pure.
  */
-import type { EpochMs, EpochSeconds } from '../../values/time.ts'
-import { isMassDeletion } from './mirror.ts'
+import type { EpochSeconds } from '../../values/time.ts'
+import { isMassDeletion, type ListedRows } from './mirror.ts'
 import { maxOf, minOf } from './pagination/sort-order.ts'
-
-/** What a reading of a whole child list showed. */
-export type ListedRows = {
-  readonly parentId: string
-  /** The keys of all rows that it showed, without the part that names the parent. */
-  readonly keys: ReadonlySet<string>
-  /** When the reading began: it need not show rows that were stored from a later request. */
-  readonly since: EpochMs
-  /** Older rows are not requested. */
-  readonly from: EpochSeconds
-  /** An earlier reading missed the same rows. Else the mirror knows which one missed them. */
-  readonly isSecond: boolean
-  /** A person has said that the rows are deleted. */
-  readonly isConfirmed: boolean
-}
 
 /** A stored row that is not marked as deleted. `isLater`: it was stored from a later request than the reading's first one. */
 export type StoredChild = { readonly key: string; readonly at: EpochSeconds | null; readonly isLater: boolean }

@@ -6,11 +6,12 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   describeMassDeletion,
   isMassDeletion,
+  type ListedRows,
   massDeletionGapKey,
   sufficientRows,
   type UnlistedOutcome,
 } from '../core/mirror.ts'
-import { findUnlistedRows, type ListedRows, type StoredChild } from '../core/unlisted-rows.ts'
+import { findUnlistedRows, type StoredChild } from '../core/unlisted-rows.ts'
 import { countedMs, deletionsConfirmedAt, recordConfirmedDeletions } from './deletion.ts'
 import { openGap, readGapReason } from './gaps.ts'
 import { markFactsOfRows } from './pending-facts.ts'
