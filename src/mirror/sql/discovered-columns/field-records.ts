@@ -1,13 +1,12 @@
 /** The discovered fields as they are stored in `discovered_fields`. */
 import { sql } from 'kysely'
 import { columnTypeOf, type DatabaseKind, type FieldType } from '../../../../schema/column-types.ts'
-import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
+import type { StreamName } from '../../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../../values/time.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
 import { batchesOf, readColumns } from '../../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../../warehouse/escape.ts'
-import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import { type InsertedColumn, streamTables } from '../stream-tables.ts'
 
 export type DiscoveredField = {
@@ -72,25 +71,6 @@ function columnsOf({ path, column, type, formerColumns }: DiscoveredField): read
   return [...own, ...formerColumns].map((one) => {
     return { name: one.name, type: columnTypeOf(one.type), field: { path, type: one.type } }
   })
-}
-
-/** `visitors.score`, the column that has all values, and the type that it kept. */
-export type NarrowColumn = { readonly column: string; readonly replacedBy: string; readonly type: FieldType }
-
-/** The former columns that still exist: of a project's fields, in these streams. */
-export async function listFormerColumns(
-  { db, kind, project }: ProjectDb,
-  streams: readonly StreamName[],
-): Promise<readonly NarrowColumn[]> {
-  const found: NarrowColumn[] = []
-  for (const stream of streams) {
-    const { table } = streamSpecs[stream]
-    const { byPath, recordedPaths } = await readDiscoveredFields(db, kind, project, stream)
-    for (const { path, column, formerColumns } of byPath.values())
-      for (const { name, type } of recordedPaths.has(path) ? formerColumns : [])
-        found.push({ column: `${table}.${name}`, replacedBy: `${table}.${column}`, type })
-  }
-  return found
 }
 
 /** `needsBackfill`: stored rows may have the field too. */

@@ -1,6 +1,6 @@
 /** Finds columns that say something else than the row as it came, which is in `raw`. */
 import { sql } from 'kysely'
-import type { ColumnType } from '../../../../schema/column-types.ts'
+import type { ColumnType, FieldType } from '../../../../schema/column-types.ts'
 import type { MirrorRow } from '../../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { type Json, parseJson, toCanonicalJson } from '../../../values/json.ts'
@@ -79,4 +79,23 @@ async function readUnfilled({ db }: ProjectDb, stream: StreamName): Promise<Read
 function comparable(type: ColumnType, value: unknown): string | null {
   if (value === null || value === undefined) return null
   return type === 'json' ? toCanonicalJson(String(value)) : String(value)
+}
+
+/** `visitors.score`, the column that has all values, and the type that it kept. */
+export type NarrowColumn = { readonly column: string; readonly replacedBy: string; readonly type: FieldType }
+
+/** The former columns that still exist: of a project's fields, in these streams. */
+export async function listFormerColumns(
+  { db, kind, project }: ProjectDb,
+  streams: readonly StreamName[],
+): Promise<readonly NarrowColumn[]> {
+  const found: NarrowColumn[] = []
+  for (const stream of streams) {
+    const { table } = streamSpecs[stream]
+    const { byPath, recordedPaths } = await readDiscoveredFields(db, kind, project, stream)
+    for (const { path, column, formerColumns } of byPath.values())
+      for (const { name, type } of recordedPaths.has(path) ? formerColumns : [])
+        found.push({ column: `${table}.${name}`, replacedBy: `${table}.${column}`, type })
+  }
+  return found
 }
