@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
-import { type ApiFailure, tooLargeBody } from './core/api-failure.ts'
+import { type ApiFailure, tooLargeBody, webPageCode } from './core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from './core/api-request.ts'
 import { attachItems, decodeUtf8, type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
@@ -87,7 +87,7 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
     const why = `${requestName(request)}: ${status} with ${unreadable ?? ''}`
     // Later it may be a page about maintenance; here the address leads elsewhere, and waiting changes nothing.
     if (context.isNewAddress === true && !isWrite(request) && isWebPage(text))
-      return failed({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
+      return failed({ kind: 'refused', status, code: webPageCode, why, fields: [], requestId })
     const hash = hashOf({ rest, batches })
     return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId, unreadable: hash })
   }

@@ -10,6 +10,7 @@ import {
   describeFailure,
   isRowRefused,
   missingScope,
+  webPageCode,
 } from '../../service/core/api-failure.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { foreignProject } from '../core/item-fields.ts'
@@ -147,9 +148,10 @@ function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]
   const [first = null] = failures
-  const isWrongAddress = (status: number) => status < 400 || status === 404
+  const isWrongAddress = ({ status, code }: { readonly status: number; readonly code: string }) =>
+    (status >= 300 && status < 400) || status === 404 || code === webPageCode
   const isUnreachable = (failure: ApiFailure) =>
-    failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure.status))
+    failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure))
   return failures.length === run.stats.reports().length && failures.every(isUnreachable) ? first : null
 }
 

@@ -91,6 +91,9 @@ export function isUnreadable(error: unknown): boolean {
 
 export const tooLargeBody = 'too large'
 
+/** Of a failure: the address leads to a web page, and not to this API. */
+export const webPageCode = 'http_web_page'
+
 /** This row is refused. Without the service's envelope, a wrong address may be the reason, unless the project is served. */
 export function isRowRefused(failure: ApiFailure): boolean {
   return failure.kind === 'refused' && (failure.isOnlyThis === true || !failure.code.startsWith('http_'))
