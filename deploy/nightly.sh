@@ -21,5 +21,5 @@ run() {
 
 run sync --mode reconcile --wait --quiet
 run push --quiet
-run report --output report.html
+run report --output report.html --force
 exit "$worst"

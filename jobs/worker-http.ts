@@ -43,7 +43,8 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
   const receiver = createWebhookReceiver(projects, context, wake)
   const plugins = [queueBoard(backend), webhookRoutes(receiver), webConsole.routes]
   const health = { isAlive, checkReadiness, listHeld: listHeldNames }
-  const server = await openHttpServer({ ...address, attempts, health, metrics, plugins, log })
+  const { trustedProxies } = config()
+  const server = await openHttpServer({ ...address, attempts, trustedProxies, health, metrics, plugins, log })
   onClose(server.close)
   return { address: server.address, consoleLink: await webConsole.createLink(server.address) }
 }

@@ -9,7 +9,7 @@ import { readInstallationId } from '../src/maintenance/sql/workers.ts'
 import type { Ms } from '../src/values/time.ts'
 import { errorText } from '../src/values/user-error.ts'
 import { createJobFailures } from '../src/worker/job-failures.ts'
-import { readMirrorHealth } from '../src/worker/project-health.ts'
+import { readMirrorHealth, readWarehouseStorage } from '../src/worker/project-health.ts'
 import type { JobFailures } from '../src/worker/worker.ts'
 import { openWorkerContext } from '../src/worker/worker-context.ts'
 import { type Backend, QueueUnavailableError } from './backends/backend.ts'
@@ -167,6 +167,7 @@ async function openWorkerComponents(
     readHealth: () => readMirrorHealth(context, projects(), failures.list(), plannedInterval),
     failingJobs: () => failures.list(),
     checkReadiness: () => checkComponents(),
+    readStorage: () => readWarehouseStorage(config, context.warehouse),
     log,
   })
   const context = await openWorkerContext(config, { log, metrics, onLost: onFatal })

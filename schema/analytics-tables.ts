@@ -218,7 +218,7 @@ export const analyticsTables = {
         'text?',
         'how far a rebuild has come: the kind and the id of what it rebuilt last, empty at its start; null = no rebuild is under way',
       ],
-      personal_data: ['boolean', 'false = the views leave out names, addresses and undocumented fields'],
+      personal_data: ['boolean', 'false = names, addresses, pages of visits and undocumented fields are left out'],
     },
   },
   call_fields: {

@@ -77,10 +77,14 @@ export async function readTables(run: Run, kind: DatabaseKind): Promise<Readonly
 
 function createWithRows(kind: DatabaseKind, name: string, spec: TableSpec): readonly string[] {
   const { postgresIndex } = spec
-  const index = `create index ${name}_by_parent on ${name} (${postgresIndex?.join(', ')})`
+  // Without a key, a publication would refuse every change of a row unless it may use all of its columns.
+  const withoutKey = [
+    `create index ${name}_by_parent on ${name} (${postgresIndex?.join(', ')})`,
+    `alter table ${name} replica identity full`,
+  ]
   return [
     createTable(kind, name, spec),
-    ...(kind === 'sqlite' || postgresIndex === undefined ? [] : [index]),
+    ...(kind === 'sqlite' || postgresIndex === undefined ? [] : withoutKey),
     ...(firstRows[name]?.() ?? []),
   ]
 }

@@ -42,6 +42,7 @@ export const indexes = [
       where due_at is not null and read_version > 0 and reread_whole is null`,
   `children_to_proofread on sync_children (project_id, stream, due_at)
       where due_at is not null and read_version > 0 and reread_whole is not null`,
+  'children_by_length on sync_children (project_id, stream, listed_rows) where listed_rows is not null',
   'children_failing on sync_children (project_id, stream) where error is not null',
   'runs_by_beat on sync_runs (project_id, beat_at)',
   'runs_unfinished on sync_runs (project_id) where finished_at is null',

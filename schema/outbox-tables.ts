@@ -44,7 +44,7 @@ export const outboxTables = {
       sent_at: ['time?', 'when it was last sent'],
       finished_at: ['time?', 'when its outcome was settled'],
       request_id: ['text?', "request id of the service's last response, to quote to its support"],
-      error: ['text?', 'why it did not succeed'],
+      error: ['text?', 'why it did not succeed, or what the service showed although it had accepted it'],
       evidence: ['json?', 'what its outcome was concluded from'],
       reason: ['text?', 'why it is in this status'],
       message_id: ['text?', 'id of the message in the service that this reply became'],

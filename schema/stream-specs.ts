@@ -93,6 +93,9 @@ export type MirroredTable = Specs[StreamName]['table']
 export const streamNames = Object.keys(streamSpecs) as readonly StreamName[]
 export const isListStream = (stream: StreamName): stream is ListStreamName => streamSpecs[stream].kind === 'list'
 
+export const isChildList = (stream: StreamName): stream is StreamNameOf<'child-list'> =>
+  streamSpecs[stream].kind === 'child-list'
+
 /** Its rows are read one parent at a time. */
 export const isChildStream = (stream: StreamName): stream is ChildStreamName => 'parent' in streamSpecs[stream]
 

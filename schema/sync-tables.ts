@@ -72,6 +72,11 @@ export const syncTables = {
       checked_at: ['integer?', 'when it was last read, in milliseconds since 1970'],
       full_read_at: ['integer?', 'when all of it was last read, in milliseconds since 1970'],
       error: ['text?', 'why the last read failed'],
+      listed_rows: ['integer?', 'how many rows the list had when all of it was last read'],
+      unlisted: [
+        'text?',
+        'stored rows that the last reading of the whole list did not show: the next one that does not marks them as deleted',
+      ],
       reread_whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
     },
   },
@@ -211,6 +216,10 @@ export const syncTables = {
       column_name: ['text?', "column of the stream's table; null = stays in raw only"],
       type: ['text', 'boolean, integer, number, timestamp, text or json'],
       needed_type: ['text?', 'the type that stored values need, which the column does not have yet; null = all fit'],
+      former_columns: [
+        'text?',
+        'as JSON, the columns that it had before, whose type could not be changed because something else uses them: they have the values that fit their type, and null for others',
+      ],
       first_seen_at: ['time', 'when the field first appeared'],
       fill_after: ['text?', 'the key up to which the column has been filled for stored rows; null = completely'],
     },

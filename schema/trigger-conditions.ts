@@ -9,7 +9,8 @@ import { commonColumns } from './outbox-tables.ts'
 
 /** Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its outcome, and decisions. */
 export const counters = ['attempts', 'fencing_token']
-export const outcome = 'owner lease_until sent_at finished_at request_id error evidence message_id'.split(' ')
+export const outcome =
+  'owner lease_until sent_at finished_at request_id error evidence message_id revoked_as erased_at'.split(' ')
 export const decisions = ['approved_by', 'undo_until', 'decided_by', 'decided_at', 'stopped_by']
 
 export const request = ['operation', 'conversation_id', 'visitor_id', 'payload']
@@ -23,8 +24,9 @@ export function differ(kind: DatabaseKind, names: readonly string[]): string {
 export const refusals = {
   begin: 'a write-back begins as queued or as draft',
   arrived: 'a write-back that has arrived stays so',
-  left: 'an approved write-back that may have left stays as it was sent',
+  left: 'a write-back that may have left stays as it was sent',
   erased: 'a write-back whose words were deleted cannot be sent',
+  open: 'only the words of a write-back that has its outcome can be deleted',
   log: 'the log of write-backs is only ever added to',
 } as const
 export const disapproval = 'changed after its approval'
@@ -32,8 +34,10 @@ export const disapproval = 'changed after its approval'
 /** The others have a visitor. */
 export const isOnConversation = `new.operation ${inList(operationsOn('conversation'))}`
 
+/** Never null, so that a row without its target is rejected by the constraint that names it. */
 export const laneOf = (lower: string) => `case when ${isOnConversation}
-  then 'conversation/' || ${lower}(new.conversation_id) else 'visitor/' || ${lower}(new.visitor_id) end`
+  then 'conversation/' || coalesce(${lower}(new.conversation_id), '')
+  else 'visitor/' || coalesce(${lower}(new.visitor_id), '') end`
 
 /** A cancellation by plain SQL of a write-back that is being sent; deskmirror itself sets `revoked_as`. */
 export const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired') and old.revoked_as is null`
@@ -43,8 +47,17 @@ export const isDisapproved = (kind: DatabaseKind) => `new.approved_by is not nul
   and new.status <> 'succeeded' and (${differ(kind, request)}
     or (old.status = 'queued' and new.status = 'queued' and (${differ(kind, conditions)})))`
 
-export const hasLeft = (kind: DatabaseKind) => `old.status = 'sending' and old.approved_by is not null
-  and (${differ(kind, request)})`
+/**
+ * What was sent is what the row says: while it is sent, and afterwards. A row that plain SQL puts back into the queue keeps its
+ * owner, who may be sending it. An erasure deletes the words of rows that have their outcome.
+ */
+export const hasLeft = (kind: DatabaseKind) => `(${differ(kind, request)}) and (old.status = 'sending'
+  or (new.erased_at is null and (old.status in ('succeeded','uncertain')
+    or (old.owner is not null and old.attempts > 0))))`
+
+/** Such a row could neither be sent nor be settled, and its lane would wait for it. */
+export const losesWordsTooEarly = `old.erased_at is null and new.erased_at is not null
+  and new.status in ('draft','queued','sending')`
 
 /** Decisions of people set `decided_at`; other changes, and those by plain SQL, leave it as it is. */
 export const person = (kind: DatabaseKind) => `case when ${differ(kind, ['decided_at'])} then new.decided_by end`

@@ -64,6 +64,7 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_unbatched: `${leaveBatch} return null;`,
       writebacks_stay_erased: refuse(rules.refusals.erased),
       writebacks_left: refuse(rules.refusals.left),
+      writebacks_open_kept: refuse(rules.refusals.open),
       // The trigger that writes the log sees only what the statement of the user names.
       writebacks_disapproved: `new.approved_by := null; new.undo_until := null; new.fencing_token := new.fencing_token + 1;
         if new.status = 'queued' then
@@ -92,6 +93,7 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
         `old.erased_at is not null and ${rules.differ('postgres', ['status'])}`,
       ),
       writebacks_left: of(`before update of ${rules.request.join(', ')}`, rules.hasLeft('postgres')),
+      writebacks_open_kept: of('before update of erased_at', rules.losesWordsTooEarly),
       writebacks_disapproved: of(
         `before update of ${[...rules.request, ...rules.conditions].join(', ')}`,
         rules.isDisapproved('postgres'),

@@ -5,6 +5,16 @@ import * as rules from './trigger-conditions.ts'
 /** By name. Their order decides in which SQLite runs those of one event. */
 export type SqliteTriggers = Readonly<Record<string, readonly [when: string, does: string]>>
 
+/** No row that a trigger has numbered comes near it. */
+const maxSeq = '4611686018427387904'
+
+/**
+ * The place behind the last row. A number that people gave, which may be the largest that there is, counts neither for the row
+ * itself nor for others.
+ */
+const next = (table: string, others: string) =>
+  `(select coalesce((select seq from ${table} where seq < ${maxSeq} ${others} order by seq desc limit 1), 0) + 1)`
+
 export function writebackTriggersInSqlite(): SqliteTriggers {
   const own = 'project_id = new.project_id and id = new.id'
   /** A row without a project belongs to the single project. */
@@ -18,7 +28,7 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
   ]
   // Each event gets its place when it is inserted, without a second statement, and an id that ascends with it: random ids would
   // be spread over the whole index.
-  const nextSeq = 'select coalesce(max(seq), 0) + 1 as place from writeback_events'
+  const nextSeq = `select ${next('writeback_events', '')} as place`
   const log = (columns: string, values: string) => `insert into writeback_events
     (project_id, id, writeback_id, from_status, to_status, detail, seq${columns}) select new.project_id,
     printf('%024x', place) || lower(hex(randomblob(4))), new.id, ${values} from (${nextSeq})`
@@ -63,7 +73,7 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
     writebacks_begun: [
       'after insert on writebacks',
       `update writebacks set lane = ${rules.laneOf('lower')}, ref = coalesce(new.ref, new.id), target_snapshot = ${snapshot},
-          seq = (select coalesce(max(seq), 0) + 1 from writebacks), ${resets.join(', ')} where ${own};
+          seq = ${next('writebacks', `and not (${own})`)}, ${resets.join(', ')} where ${own};
         ${log('', 'null, new.status, new.reason, place')}`,
     ],
     writebacks_batched: ['after insert on writebacks when new.batch_id is not null', joinBatch],
@@ -97,6 +107,10 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
     writebacks_left: [
       `before update of ${rules.request.join(', ')} on writebacks when ${rules.hasLeft('sqlite')}`,
       refuse(rules.refusals.left),
+    ],
+    writebacks_open_kept: [
+      `before update of erased_at on writebacks when ${rules.losesWordsTooEarly}`,
+      refuse(rules.refusals.open),
     ],
     writebacks_disapproved: [
       `after update of ${[...rules.request, ...rules.conditions].join(', ')} on writebacks when ${rules.isDisapproved('sqlite')}`,

@@ -47,7 +47,7 @@ export function showBatch(config: Config, project: ProjectConfig, name: string):
 async function readBatch(
   outbox: Outbox,
   warehouse: Warehouse,
-  project: BudgetPolicy & Pick<ProjectConfig, 'name'>,
+  project: BudgetPolicy & Pick<ProjectConfig, 'name' | 'projectId'>,
   name: string,
 ): Promise<BatchReport> {
   return { project: project.name, ...(await batchOf(outbox, await readPace(warehouse, project), name)) }

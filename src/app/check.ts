@@ -4,6 +4,7 @@ import { allStreams } from '../mirror/core/streams.ts'
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-request.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
+import { isMissingScope } from '../service/core/whose-refusal.ts'
 import type { ProjectId } from '../values/project.ts'
 import { clockToleranceSeconds, daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -19,7 +20,7 @@ export async function checkProject(
   options: Pick<ServiceOptions, 'signal' | 'log'>,
 ): Promise<readonly CheckItem[]> {
   return withRequestBudgetsOnly(config, options.log, (budgets) =>
-    withService(project, budgets.forProject(project), options, async ({ client }) => {
+    withService(project, budgets.forProject(project), { ...options, isNewAddress: true }, async ({ client }) => {
       const service = await checkService(client.get, project.projectId, Math.floor(Date.now() / 1000))
       return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
     }),
@@ -126,6 +127,10 @@ function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
   const detail = describeFailure(failure)
   const { next } = budgetUnavailable
   if (isBudgetUnavailable(failure)) return { name: 'budget', state: 'error', detail, hint: next, retryable: true }
+  if (failure.kind === 'refused' && failure.isOnlyThis === true) {
+    const hint = `these stay empty: ${streamsOf(scope)}; ask the support of the service`
+    return { name: scope, state: 'warning', detail, hint }
+  }
   if (failure.kind !== 'denied') {
     const hint =
       failure.kind === 'refused' && failure.status === 404
@@ -134,7 +139,7 @@ function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
     const retryable = failure.kind === 'transient' || failure.kind === 'throttled'
     return { name: 'connection', state: 'error', detail, hint, retryable }
   }
-  if (failure.scope !== null || failure.code === 'api_key_scope_missing') {
+  if (isMissingScope(failure)) {
     const hint = `without ${scope} these stay empty: ${streamsOf(scope)}; ${newKeyAdvice} that has it`
     return { name: scope, state: 'warning', detail, hint }
   }

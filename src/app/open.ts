@@ -62,15 +62,25 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOp
   })
 }
 
-/** Where the warehouse is, and the setting that says so, for errors. */
-export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'>
+/**
+ * Where the warehouse is, the setting that says so, for errors, and the projects that are to be in it; without them, those
+ * that it has.
+ */
+export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'> & {
+  readonly projects?: readonly { readonly projectId: ProjectId }[]
+}
+
+/** The options of `openWarehouse` that an address tells. */
+export function addressOptions({ databaseSetting, projects }: DatabaseAddress) {
+  return { setting: databaseSetting, projects: projects?.map(({ projectId }) => projectId) }
+}
 
 export async function withWarehouse<T>(
-  { databaseUrl, databaseSetting: setting }: DatabaseAddress,
+  address: DatabaseAddress,
   work: (warehouse: Warehouse) => Promise<T>,
   options: OpenOptions = {},
 ): Promise<T> {
-  const warehouse = await openWarehouse(databaseUrl, { ...options, setting })
+  const warehouse = await openWarehouse(address.databaseUrl, { ...options, ...addressOptions(address) })
   try {
     return await work(warehouse)
   } finally {

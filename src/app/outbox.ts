@@ -23,6 +23,7 @@ import { readWriteback } from '../outbox/read-reports.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { steadyLimits } from '../service/core/budget.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
+import { readOpenPause } from '../service/sql/request-counts.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -163,11 +164,16 @@ export async function countUnsettled(outbox: Outbox): Promise<number> {
   return queued + sending
 }
 
-export async function readPace(warehouse: Warehouse, policy: BudgetPolicy): Promise<Pace> {
+export async function readPace(
+  warehouse: Warehouse,
+  policy: BudgetPolicy & Pick<ProjectConfig, 'projectId'>,
+): Promise<Pace> {
   const { db, kind, retry } = warehouse
   const clock = await retry.run(() => readClock(db, kind))
   const workers = await retry.run(() => listLiveWorkers(db, Date.now()))
-  return { limits: steadyLimits(policy), worker: workers.length > 0, now: clock() }
+  const now = clock()
+  const pausedUntil = await retry.run(() => readOpenPause(db, policy.projectId, now))
+  return { limits: steadyLimits(policy), worker: workers.length > 0, now, pausedUntil }
 }
 
 /** The commit may have succeeded, so adding the write-back again could send it twice. */

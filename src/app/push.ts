@@ -83,6 +83,7 @@ export async function writebackDeps(warehouse: Warehouse, project: ProjectConfig
     ...project,
     get: client.get,
     send: client.send,
+    isProjectServed: client.isProjectServed,
     outbox: warehouse.retry === noRetry ? { ...outbox, settleSent: persistent } : outbox,
     mirror: openMirror(warehouse, project.projectId, { schema: project.schema }),
     now: await warehouse.retry.run(() => readClock(warehouse.db, warehouse.kind)),

@@ -2,6 +2,7 @@
 import type { DateRange, Report } from '../analytics/analytics.ts'
 import { readReport as readReportOf } from '../analytics/report/report.ts'
 import type { ProjectConfig } from '../config/config.ts'
+import type { OutputOptions } from '../export/export.ts'
 import { createOutputFile } from '../export/output-file.ts'
 import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import type { EpochMs } from '../values/time.ts'
@@ -41,9 +42,9 @@ export function readReport(
   return withWarehouse(address, read, readOnly)
 }
 
-/** Replaces the file as a whole. Throws UserError if it cannot be written. */
-export async function writeReportFile(path: string, text: string): Promise<void> {
-  const file = await createOutputFile(path, { overwrite: true })
+/** Writes the file as a whole, or not at all. Throws UserError if it may not or cannot be written. */
+export async function writeReportFile(path: string, text: string, options: OutputOptions): Promise<void> {
+  const file = await createOutputFile(path, options)
   try {
     await file.output.write(Buffer.from(text))
     await file.publish()

@@ -18,7 +18,7 @@ import type { ProjectId, ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
-import { openWarehouse, type Warehouse } from './open.ts'
+import { addressOptions, openWarehouse, type Warehouse } from './open.ts'
 
 /** Most commands need no Redis, whose client takes a while to load. */
 const loadRedisRecords = async () => (await import('../service/rate-limit/redis-record.ts')).openRedisRecords
@@ -100,7 +100,9 @@ export async function withRequestBudgetsOnly<T>(
   log: Logger,
   work: (budgets: RequestBudgets) => Promise<T>,
 ): Promise<T> {
-  const warehouse = await openWarehouse(config.databaseUrl, { access: 'read' }).catch(() => null)
+  const warehouse = await openWarehouse(config.databaseUrl, { ...addressOptions(config), access: 'read' }).catch(
+    () => null,
+  )
   try {
     return await withRequestBudgets(config, warehouse, log, work)
   } finally {

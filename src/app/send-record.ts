@@ -1,18 +1,22 @@
 /**
- * Notices that the warehouse went back in time, as after a restored backup: how often it has sent is also kept outside of it,
- * in Redis if the queue is there, and in a file. Then nothing is sent until a person has said how to go on.
+ * Notices that the warehouse went back in time, as after a restored backup, or began anew: how often it has sent is also kept
+ * outside of it, in Redis if the queue is there, and in a file; and how often any warehouse of its address has sent. Then
+ * nothing is sent until a person has said how to go on.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { createLog, type Logger } from '../log.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { createSends } from '../outbox/sql/sending.ts'
 import type { ProjectName } from '../values/project.ts'
+import { serverDisplayName } from '../values/server-address.ts'
 import { errorText, projectCommandHint, UserError } from '../values/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
-import { parseDatabaseUrl } from '../warehouse/location.ts'
+import { type DatabaseLocation, parseDatabaseUrl } from '../warehouse/location.ts'
 import { giveToOwnerOf } from '../warehouse/sqlite-file.ts'
+import { sendsFile } from '../warehouse/warehouse-files.ts'
 import type { Warehouse } from './open.ts'
 import { withOutbox } from './outbox.ts'
 import { type RequestBudgets, withRequestBudgets } from './request-budgets.ts'
@@ -26,12 +30,12 @@ export function openSendRecord(
 ) {
   const sends = createSends(warehouse.projectDb(project.projectId))
   const location = parseDatabaseUrl(config.databaseUrl)
-  // Next to the SQLite file, else in the working folder.
   const isBeside = location.kind === 'sqlite'
-  const [path, beside] =
-    location.kind === 'sqlite' ? [`${location.path}-sends`, location.path] : ['deskmirror-sends', '.']
-  const file = path.startsWith(':') ? null : numbersInFile(path, beside)
+  const place = sendsFile(location)
+  const file = place === null ? null : numbersInFile(place.path, place.beside)
   const places = [file, budgets.numbers].filter((place) => place !== null)
+  const readOutside = async (key: string) => Math.max(0, ...(await Promise.all(places.map((place) => place.read(key)))))
+  const addressKey = `${addressOf(location)}:${project.projectId}`
 
   /** Why nothing is sent; null: it may be. Recorded in the warehouse when it is first noticed. */
   const findHold = async (): Promise<string | null> => {
@@ -41,11 +45,13 @@ export function openSendRecord(
     if (unreadable !== null) return before.held?.why === unreadable ? unreadable : hold(unreadable)
     const missing = file !== null && isBeside ? await findMissing(file, before) : null
     // Read before the warehouse, which other processes count in first.
-    const outside = Math.max(...(await Promise.all(places.map((place) => place.read(key)))))
-    const { key: sameKey, sends: counted, held } = await sends.read()
+    const outside = await readOutside(key)
+    const ofAddress = before.isNew ? await readOutside(addressKey) : 0
+    const { key: sameKey, sends: counted, held, isNew } = await sends.read()
     if (held !== null) return held.why
     if (sameKey !== key) return null
     if (outside > counted) return hold(`${isOlder} (${counted} sends of ${outside}), ${asRestored}`)
+    if (isNew && ofAddress > 0) return hold(`${isEmpty} (${ofAddress} or more), ${asReplaced}`)
     return missing === null ? null : hold(missing)
   }
   const hold = async (why: string): Promise<string> => {
@@ -56,8 +62,8 @@ export function openSendRecord(
   /** The file is created before the first send, so that later it is known to be missing. */
   const findMissing = async (numbers: NumbersFile, { key, sends: counted }: Sends): Promise<string | null> => {
     if (numbers.exists()) return null
-    if (counted > 0) return `${path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
-    await numbers.raise(key, 0)
+    if (counted > 0) return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
+    await numbers.raise([key], 0)
     return null
   }
   const requireCurrent = async (): Promise<void> => {
@@ -98,7 +104,7 @@ export function openSendRecord(
   const recordSend = async () => {
     try {
       const { key, sends: count } = await sends.read()
-      for (const place of places) await place.raise(key, count)
+      for (const place of places) await place.raise([key, addressKey], count)
     } catch (error) {
       log.warn({ event: 'send_record.failed', project: project.name, why: errorText(error) })
     }
@@ -108,6 +114,13 @@ export function openSendRecord(
 
 const isOlder = 'the warehouse is older than the last write-back that was sent'
 const asRestored = 'as after a restored backup'
+const isEmpty = 'the warehouse has sent nothing yet, but one at the same address has sent write-backs of this project'
+const asReplaced = 'as after its database was dropped, or another file or schema took its place'
+
+/** The same for all warehouses that are there one after the other, and for all schemas of a database. */
+function addressOf(location: DatabaseLocation): string {
+  return location.kind === 'sqlite' ? resolve(location.path) : serverDisplayName(location.url)
+}
 
 /** A single one may have been typed by a person. */
 const repetitionsOfRestored = 2
@@ -130,6 +143,7 @@ function numbersInFile(path: string, beside: string) {
     }
   }
   return {
+    path,
     exists: () => existsSync(path),
     /** What it knows must not be taken for nothing, and then be overwritten. */
     findProblem: (): string | null => {
@@ -141,9 +155,11 @@ function numbersInFile(path: string, beside: string) {
       }
     },
     read: async (key: string) => readAll()[key] ?? 0,
-    raise: async (key: string, to: number) => {
-      const { [key]: before = 0, ...others } = readAll()
-      const numbers = [...Object.entries(others).slice(1 - maxNumbers), [key, Math.max(before, to)]]
+    raise: async (keys: readonly string[], to: number) => {
+      const before = readAll()
+      const raised = keys.map((key) => [key, Math.max(before[key] ?? 0, to)] as const)
+      const others = Object.entries(before).filter(([key]) => !keys.includes(key))
+      const numbers = [...others.slice(keys.length - maxNumbers), ...raised]
       // In containers that share a folder, several processes have the same number.
       const written = `${path}.${randomUUID()}`
       try {

@@ -28,6 +28,8 @@ export type ServiceOptions = {
   readonly connections?: Connections
   readonly signal: AbortSignal
   readonly log: Logger
+  /** No answer of this address is stored; see the client. */
+  readonly isNewAddress?: boolean
   readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
 }
 
@@ -35,7 +37,7 @@ export type ServiceOptions = {
 const readGraceMs = 5000
 
 export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions) {
-  const { signal, log, onOutcome, connections } = options
+  const { signal, log, onOutcome, connections, isNewAddress = false } = options
   const ownAbort = new AbortController()
   const stopSignal = AbortSignal.any([signal, ownAbort.signal])
   const hardAbort = new AbortController()
@@ -45,10 +47,12 @@ export function connectService(project: ProjectConfig, budget: RequestBudget, op
     baseUrl: project.baseUrl,
     key: project.apiKey.reveal(),
     budget,
+    projectId: project.projectId,
     readOnly: project.readOnly,
     signal: stopSignal,
     inFlightSignal: hardAbort.signal,
     log,
+    isNewAddress,
     defaultRetryAfterMs: project.rate.windowMs,
     ...(onOutcome === undefined ? {} : { onOutcome }),
     ...(connections === undefined ? {} : { connections }),

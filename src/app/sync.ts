@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { readStreamStates } from '../maintenance/sql/gauges.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
 import type { LockResult, SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
@@ -43,8 +44,9 @@ export async function syncProject(config: Config, project: ProjectConfig, option
     if (streams.includes('analytics')) await requireConfirmedZone(mirror, project, options.changeTimeZone === true)
     const lock = await acquireLocks(warehouse, project, options)
     const { onProgress, onBudget } = options
+    const isNewAddress = !(await hasReadAnything(warehouse, project))
     const { run, requests } = await runSyncUnderLock(lock, warehouse, budgets, project, {
-      ...{ mode, streams, signal, log, onProgress, onBudget },
+      ...{ mode, streams, signal, log, isNewAddress, onProgress, onBudget },
     })
     if (run.fatalFailure !== null) throw fatalRunError(project, run.fatalFailure)
     const gaps = await warehouse.retry.run(() => listGaps(warehouse.db, project.projectId))
@@ -62,6 +64,11 @@ export async function syncProject(config: Config, project: ProjectConfig, option
       notices: run.notices,
     }
   })
+}
+
+async function hasReadAnything(warehouse: Warehouse, { projectId }: ProjectConfig): Promise<boolean> {
+  const states = await warehouse.retry.run(() => readStreamStates(warehouse.db))
+  return [...(states.get(projectId)?.values() ?? [])].some(({ at }) => at !== null)
 }
 
 /**

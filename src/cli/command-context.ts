@@ -2,9 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { type Config, collectSecrets } from '../config/config.ts'
-import { loadConfig, wantsStackTraces } from '../config/load.ts'
+import { describeConfiguration, loadConfig, wantsStackTraces } from '../config/load.ts'
 import type { ConfigNeeds } from '../config/setting.ts'
 import type { Logger } from '../log.ts'
+import { toPrintableLines } from '../values/format.ts'
 import type { EpochMs } from '../values/time.ts'
 import { systemErrorText } from '../values/user-error.ts'
 import type { ExitCode } from './explain-error.ts'
@@ -17,9 +18,12 @@ export function createCommandContext() {
   process.stderr.on('error', exitOnStderrError)
   return {
     /** Writes the result to standard output. */
-    writeOut: (text: string): void => void process.stdout.write(text),
+    writeOut: (text: string): void => void process.stdout.write(isTerminal() ? toPrintableLines(text) : text),
     /** Standard output for results of any size. `write` resolves when more may be written. */
-    openStdout: () => ({ isTerminal: process.stdout.isTTY === true, write: writeToStdout }),
+    openStdout: () => ({
+      isTerminal: isTerminal(),
+      write: isTerminal() ? createTerminalWriter(writeToStdout) : writeToStdout,
+    }),
     /** Writes errors to standard error. */
     writeErr: (text: string): void => void process.stderr.write(text),
     /** Sets the exit code; the process ends when its work is done. */
@@ -29,6 +33,8 @@ export function createCommandContext() {
     /** Opens the display on standard error: progress and notices. */
     openDisplay: (quiet: boolean): Display => openDisplay(process.stderr, quiet, Date.now),
     loadConfig: (needs: ConfigNeeds): Config => loadConfig(needs),
+    /** Never throws: for commands that need no configuration, and must not write over it. */
+    describeConfiguration: () => describeConfiguration(),
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
     /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
@@ -59,6 +65,18 @@ async function readVersion() {
   const program = found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
   const schema = migrationNames.at(-1) ?? 'none'
   return { versions: { program, schema }, text: `${program} (schema ${schema})` }
+}
+
+const isTerminal = (): boolean => process.stdout.isTTY === true
+
+/** Rows of the service may contain what moves a terminal's cursor, or worse. Files and pipes get them as they are. */
+export function createTerminalWriter(write: (bytes: Uint8Array) => Promise<void>) {
+  // A letter may be in two chunks.
+  const decoder = new TextDecoder()
+  return (bytes: Uint8Array): Promise<void> => {
+    const text = decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')
+    return write(Buffer.from(toPrintableLines(text)))
+  }
 }
 
 /** An error ends the process: see `exitOnStdoutError`. */

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { Option } from 'commander'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { defaultConfig, defaultProject } from '../config/config.ts'
+import { filesOfDatabase, keptFiles, rejectKept } from '../export/kept-files.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { secret } from '../values/secret.ts'
 import { commandHintFor, UserError } from '../values/user-error.ts'
@@ -48,7 +49,7 @@ export const command = defineCommand<Options>({
 
 async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
-  const path = options.keep === undefined ? join(folder, 'demo.db') : newFilePath(options.keep)
+  const path = options.keep === undefined ? join(folder, 'demo.db') : newDatabasePath(context, options.keep)
   const service = await startDemoService(context.now())
   try {
     return await runDemoSteps(context, options, service, path)
@@ -160,10 +161,15 @@ function renderRows(rows: readonly Row[]): string[] {
   )
 }
 
-function newFilePath(keep: string): string {
+/** Nor may there be what is beside a database of this name: SQLite would take it for a part of the new one. */
+function newDatabasePath(context: CommandContext, keep: string): string {
   const path = resolve(keep)
-  if (!existsSync(path)) return path
-  const why = `${path} exists already, and the demo writes only into a new file`
+  const files = filesOfDatabase(path)
+  const kept = keptFiles(context.describeConfiguration())
+  for (const file of files) rejectKept(file, kept)
+  const found = files.find((file) => existsSync(file))
+  if (found === undefined) return path
+  const why = `${found} exists already, and the demo writes only into a new file`
   throw new UserError({ what: 'the demo did not start', why, next: 'name a file that does not exist', exitCode: 2 })
 }
 

@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
 import type { ExportFormat, ExportProgress, ExportReport } from '../export/export.ts'
+import { keptFiles } from '../export/kept-files.ts'
 import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -89,6 +90,7 @@ async function runExport(
     format,
     target,
     overwrite: options.force === true,
+    kept: keptFiles(config),
     forSpreadsheets: options.excel === true,
     projectId,
     since: options.since ?? null,

@@ -1,11 +1,13 @@
 /** `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it down. */
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { Option } from 'commander'
 import type { CheckItem } from '../app/check.ts'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
+import { readTextFile } from '../config/text-file.ts'
 import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from '../config/write-settings.ts'
+import { keptFiles, rejectKept } from '../export/kept-files.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import type { ProjectId } from '../values/project.ts'
 import { secret } from '../values/secret.ts'
@@ -56,6 +58,7 @@ async function runInit(context: CommandContext, options: Options): Promise<Comma
     throw alreadyThere('.env describes a project already', next)
   }
   const project = await collect(options, isTerminal, hasYaml)
+  rejectWriting(context, options, hasYaml)
   const files = textsWith(project, hasYaml)
   const items = await testProject(context, project)
   const checks = renderChecks([{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }], [])
@@ -63,6 +66,7 @@ async function runInit(context: CommandContext, options: Options): Promise<Comma
     const why = 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'
     return { ...checks, lines: [...checks.lines, '', why] }
   }
+  rejectWriting(context, options, hasYaml)
   for (const [name, text] of Object.entries(files)) writePrivate(name, text)
   const written = `Written to ${Object.keys(files).join(' and ')}, which only you may read.`
   return { ...checks, lines: [...checks.lines, '', written, ...nextSteps], exit: 0 }
@@ -159,12 +163,28 @@ async function testProject(context: CommandContext, project: NewProject): Promis
 }
 
 function readKey(path: string): string {
-  if (!existsSync(path)) throw wrongOption(`there is no file ${path}`)
-  return readFileSync(path, 'utf8').trim()
+  const text = readText(path)
+  if (text === null) throw wrongOption(`there is no file ${path}`)
+  return text.trim()
 }
 
 function readIfThere(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+  return readText(path) ?? ''
+}
+
+function readText(path: string): string | null {
+  const text = readTextFile(path)
+  if (text instanceof Error)
+    throw wrongOption(`${path} cannot be read: ${text.message}`, 'name another file, or correct it')
+  return text
+}
+
+/** Throws UserError if the files of the configuration are the warehouse, or the file of the key, by a link. */
+function rejectWriting(context: CommandContext, { apiKeyFile: path }: Options, hasYaml: boolean): void {
+  const { databaseUrl } = context.describeConfiguration()
+  const key = path === undefined ? [] : [{ path, why: 'it is the file of the key' }]
+  const kept = keptFiles({ databaseUrl, files: [] }, key)
+  for (const file of hasYaml ? [envFile, yamlFile] : [envFile]) rejectKept(file, kept)
 }
 
 /** A file that was there keeps its owner, and loses what others may do with it. */

@@ -51,6 +51,7 @@ async function serve(context: CommandContext, named: string | undefined, options
   const { versions } = await context.readVersion()
   const { ended, close } = await serveMcp({
     ...(config ?? namedWarehouse(named ?? '')),
+    readConfig: () => context.loadConfig('mirror'),
     configured: config && { config, project: selectCall(config, options.project, what).project },
     chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
     person: decidingPerson(context, config, options),

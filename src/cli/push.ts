@@ -27,7 +27,8 @@ Examples:
   $ deskmirror push --despite-failures      continue although the last replies and notes failed
 
 Exit code: 0 everything that could be sent has arrived · 1 interrupted, or the service does not answer ·
-2 a person must change something (the key, read-only) · 3 done, but some failed or are blocked: a person should check`
+2 a person must change something (the key, read-only) · 3 done, but some failed or are blocked, or the service shows
+something else than it accepted: a person should check`
 
 export const command = defineCommand<Options>({
   name: 'push',
@@ -110,7 +111,8 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
     ...renderBlockedLanes(report.blockedLanes, hint),
   ]
-  const needsCheck = outcome === 'held' || unsuccessful.length > 0 || report.blockedLanes > 0
+  const isInOrder = unsuccessful.length === 0 && report.blockedLanes === 0 && report.contradicted === 0
+  const needsCheck = outcome === 'held' || !isInOrder
   return { lines, exit: outcome === 'interrupted' ? 1 : needsCheck ? 3 : 0 }
 }
 

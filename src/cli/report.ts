@@ -6,6 +6,9 @@ import { parseDate } from '../analytics/core/report-period.ts'
 import { reportPage } from '../analytics/report/report-page.ts'
 import type { ReportConfig } from '../app/report.ts'
 import { renderHtml, renderMarkdown } from '../document/page.ts'
+import type { KeptFiles } from '../export/export.ts'
+import { keptFiles } from '../export/kept-files.ts'
+import { rejectOutput } from '../export/output-file.ts'
 import type { LocalDate } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
@@ -30,6 +33,7 @@ type Options = CommonOptions & {
   readonly html?: true
   readonly markdown?: true
   readonly output?: string
+  readonly force?: true
 }
 
 const help = `
@@ -62,6 +66,7 @@ export const command = defineCommand<Options, string | undefined>({
     new Option('--markdown', 'the same as --format markdown'),
     jsonOption(),
     new Option('--output <file>', 'write the page to this file'),
+    new Option('--force', 'overwrite the file'),
   ],
   help,
   printsJson: ({ json, format, output }) => json === true || (format === 'json' && output === undefined),
@@ -83,6 +88,8 @@ async function runReport(
   const { readReport, withMirroredProjects, writeReportFile } = await context.load(() => import('../app/report.ts'))
   const config: ReportConfig =
     warehouse === undefined ? loadConfigured(context, 'report') : await withMirroredProjects(namedWarehouse(warehouse))
+  const output = { overwrite: options.force === true, kept: keptBy(context, config) }
+  if (options.output !== undefined) rejectOutput(options.output, output)
   const calls = selectCalls(config, options.project)
   const { from, to } = options
   const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
@@ -93,8 +100,14 @@ async function runReport(
   if (!results.some((result) => 'report' in result)) return answer
   const text = format === 'json' ? `${JSON.stringify(answer.document, null, 2)}\n` : renderPage(format, results)
   if (options.output === undefined) return { ...answer, lines: [text.trimEnd()] }
-  await writeReportFile(options.output, text)
+  await writeReportFile(options.output, text, output)
   return { ...answer, lines: [`wrote ${options.output}`] }
+}
+
+/** The warehouse that was named, and the configured one. */
+function keptBy(context: CommandContext, { databaseUrl }: ReportConfig): KeptFiles {
+  const configured = context.describeConfiguration()
+  return [...keptFiles({ databaseUrl, files: [] }), ...keptFiles(configured)]
 }
 
 function renderPage(

@@ -122,7 +122,7 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
     ['paused', paused && pauseText(paused, now)],
     ['not sending', held && `since ${held.since}: ${held.why}; next: ${hint(`writeback resume ${held.resumeBy}`)}`],
     ['clock', clockText(clockOffset)],
-    ['budget', budgetText(budget)],
+    ['budget', budgetText(budget, now)],
     ['', lossText(budget, now)],
     ['facts', factsText(facts)],
   ]
@@ -156,9 +156,13 @@ function clockText(offset: number | null): string | null {
   return `the service's is ${difference} this machine's: no row is missed, but some are read again`
 }
 
-function budgetText({ usedInWindow, limit, windowMs, forecastMs }: StatusReport['budget']): string {
+function budgetText(budget: StatusReport['budget'], now: EpochMs): string {
+  const { usedInWindow, limit, windowMs, forecastMs, pausedUntil } = budget
   const used = `${formatCount(usedInWindow)} of ${formatCount(limit)} in the last ${formatDuration(windowMs)}`
-  return forecastMs === 0 ? used : `${used}; what is pending takes about ${formatDuration(forecastMs)}`
+  const pauseMs = pausedUntil === null ? 0 : Math.max(0, Date.parse(pausedUntil) - now)
+  const work = forecastMs === 0 ? '' : `; what is pending takes about ${formatDuration(forecastMs)}`
+  if (pauseMs === 0) return used + work
+  return `${used}; paused for ${formatDuration(pauseMs)}, until ${pausedUntil}, as the service asked (429)${work}`
 }
 
 /** One day, so that the morning still shows what happened at night. */

@@ -21,7 +21,7 @@ type Options = CommonOptions & {
 const help = `
 Modes:
   incremental   reads what changed since the last sync (the default)
-  reconcile     reads every list completely, compares, and marks what was deleted
+  reconcile     reads every list completely, compares, and marks what was deleted; messages and activity in turn
   full          reads everything again, also messages, activity and rollups; takes as long as a first sync
 
 Ctrl-C stops after the current page; the next sync continues from there.

@@ -199,7 +199,7 @@ export const analyticsSettings = {
     'The same for entries of activity: `activity_kind`, `activity_page`.',
   ),
   personalData: fileSetting('analytics.personal_data', flag.default(true)).about(
-    '`off`: the views for analysts leave out names and addresses of visitors, and undocumented fields.',
+    '`off`: the objects for analysts leave out names and addresses of visitors, the pages of their visits, and undocumented fields.',
   ),
 }
 

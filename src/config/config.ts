@@ -15,6 +15,8 @@ export type ProjectConfig = ProjectSettings & Pick<GlobalConfig, 'readOnly'>
 
 export type Config = GlobalConfig & {
   readonly projects: readonly ProjectConfig[]
+  /** What it was read from, whether it exists or not: `.env`, `deskmirror.yaml`, and the files of secrets. */
+  readonly files: readonly string[]
   /** Likely mistakes that stop nothing: variables that nothing reads. */
   readonly warnings: readonly string[]
 }
@@ -29,7 +31,7 @@ export function defaultProject(
 
 /** The same for the whole configuration. */
 export function defaultConfig(own: Pick<Config, 'projects'> & Partial<Config>): Config {
-  return { ...defaultsOf(globalSettings, own), logLevelChosen: 'logLevel' in own, warnings: [], ...own }
+  return { ...defaultsOf(globalSettings, own), logLevelChosen: 'logLevel' in own, files: [], warnings: [], ...own }
 }
 
 /** The settings, by their names in the file, whose changes a running worker cannot apply. */
@@ -57,7 +59,7 @@ export function resolveHttpExposure(config: Pick<Config, 'http' | 'httpToken' | 
   throw new ConfigurationError([{ where, why: `is open to other machines without a token: ${instead}` }])
 }
 
-export function collectSecrets(config: Omit<Config, 'warnings'>): readonly string[] {
+export function collectSecrets(config: Omit<Config, 'warnings' | 'files'>): readonly string[] {
   const ofProjects = config.projects.flatMap((project) => sensitiveValues(projectSettings, project))
   const tokens = config.console.people.map(({ token }) => token)
   const values = [...sensitiveValues(globalSettings, config), ...ofProjects, ...tokens]

@@ -1,4 +1,5 @@
 /** The fields of the settings: what is allowed, and the value that each becomes. */
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectId } from '../values/project.ts'
@@ -65,6 +66,12 @@ export const databaseUrl = addressField('must be sqlite:PATH or postgres://user:
 export const httpAddress = parsedField('write host:port, like 127.0.0.1:8484, or off', (text) =>
   text === 'off' ? null : parseHostAndPort(text),
 )
+const proxies = 'write addresses of proxies, like 127.0.0.1 or 10.0.0.0/8'
+/** A list, or separated by commas. */
+export const proxyAddresses = z
+  .union([z.array(z.string({ error: proxies })), z.string().transform((text) => text.split(','))], { error: proxies })
+  .transform((addresses) => addresses.map((address) => address.trim()))
+  .refine((addresses) => addresses.every(isAddressRange), { error: proxies })
 export const flag = z
   .union([z.boolean(), z.number(), z.string()], { error: 'write true or false' })
   .transform(parseFlag)
@@ -90,6 +97,15 @@ export const streams = z
     error: `write a list of some of ${streamNames.join(', ')}`,
   })
   .min(1, 'name at least one stream, or leave the line out for all of them')
+
+/** An IP address, with or without the bits of its network. All addresses there are is no range of proxies. */
+function isAddressRange(text: string): boolean {
+  const [address = '', bits] = text.split('/')
+  const version = isIP(address)
+  return (
+    version !== 0 && (bits === undefined || (/^[1-9]\d*$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128)))
+  )
+}
 
 function parseFlag(value: boolean | number | string, context: z.RefinementCtx): boolean {
   const word = String(value).trim().toLowerCase()

@@ -1,18 +1,19 @@
 /** Loads the configuration from variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
-import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { parseEnv } from 'node:util'
-import { systemErrorText } from '../values/user-error.ts'
+import { UserError } from '../values/user-error.ts'
 import type { Config } from './config.ts'
+import { parseEnvFile } from './env-file.ts'
 import { ConfigurationError, isPlainPath, isVariableName, redactName } from './problems.ts'
-import { globalSettings } from './program-settings.ts'
+import { defaultDatabaseUrl, globalSettings } from './program-settings.ts'
 import { allProjectSettings } from './project-settings.ts'
 import { readConfig } from './read.ts'
 import { parseSecrets, type ReadSecret } from './secret-fields.ts'
 import { type ConfigNeeds, type Variables, variableName, variablePrefix } from './setting.ts'
+import { canEnter, readTextFile } from './text-file.ts'
 import { parseYaml, type YamlFile } from './yaml-file.ts'
 
-const defaultFile = 'deskmirror.yaml'
+export const envFile = '.env'
+export const defaultFile = 'deskmirror.yaml'
 
 /**
  * Throws ConfigurationError, which names every problem. Paths of secrets in the YAML file are relative to the file's
@@ -23,13 +24,31 @@ export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environme
   const path = resolve(folder, variables.DESKMIRROR_CONFIG ?? defaultFile)
   const yaml = readYamlFile(path, variables.DESKMIRROR_CONFIG)
   const referenced = new Set<string>()
+  const files = [resolve(folder, envFile), path]
   const readSecret: ReadSecret = (reference, many) => {
-    if (!('env' in reference)) return secretFromFile(yaml === null ? folder : dirname(path), reference.file)
+    if (!('env' in reference)) {
+      const file = resolve(yaml === null ? folder : dirname(path), reference.file)
+      files.push(file)
+      return secretFromFile(file, isPlainPath(reference.file))
+    }
     referenced.add(reference.env)
     return secretFromVariable(variables, reference.env, many)
   }
   const config = readConfig({ variables, yaml, readSecret, needs })
-  return { ...config, warnings: unknownVariables(variables, referenced) }
+  return { ...config, files, warnings: unknownVariables(variables, referenced) }
+}
+
+/** What must not be written over, also if the configuration is not valid: its files, and the warehouse that it names. */
+export function describeConfiguration(
+  folder = process.cwd(),
+  environment: Variables = process.env,
+): Pick<Config, 'databaseUrl' | 'files'> {
+  try {
+    return loadConfig('database', folder, environment)
+  } catch {
+    const files = [resolve(folder, envFile), resolve(folder, environment.DESKMIRROR_CONFIG ?? defaultFile)]
+    return { databaseUrl: defaultDatabaseUrl, files }
+  }
 }
 
 /** Whether stack traces are wanted; works even if the configuration is invalid. */
@@ -55,9 +74,12 @@ export function unknownVariables(variables: Variables, referenced: ReadonlySet<s
 
 /** The environment wins over `.env`; an empty variable counts as not set. */
 function readVariables(folder: string, environment: Variables): Variables {
-  const text = readTextFile(resolve(folder, '.env'))
-  if (text instanceof Error) throw new ConfigurationError([{ where: '.env', why: `cannot be read (${text.message})` }])
-  const merged = { ...parseEnv(text ?? ''), ...environment }
+  const text = readTextFile(resolve(folder, envFile))
+  if (text instanceof Error && !canEnter(folder)) throw unusableWorkingFolder(folder)
+  if (text instanceof Error) throw new ConfigurationError([{ where: envFile, why: `cannot be read (${text.message})` }])
+  const { assignments, problems } = parseEnvFile(text ?? '')
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  const merged = { ...Object.fromEntries(assignments.map(({ name, value }) => [name, value])), ...environment }
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''))
 }
 
@@ -76,16 +98,14 @@ function readYamlFile(path: string, given: string | undefined): YamlFile | null 
   return parseYaml(basename(path), text)
 }
 
-/** Null if there is no such file. */
-function readTextFile(path: string): string | null | Error {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (!(error instanceof Error)) throw error
-    return 'code' in error && error.code === 'ENOENT'
-      ? null
-      : new Error(systemErrorText(error)?.why ?? ('code' in error ? String(error.code) : error.name))
-  }
+/** As a container has whose /data belongs to root. */
+function unusableWorkingFolder(folder: string): UserError {
+  return new UserError({
+    what: `cannot work in the folder ${folder}`,
+    why: 'this user may not enter it',
+    next: 'give the folder to this user (in a container, its mount), or start deskmirror in another one',
+    exitCode: 2,
+  })
 }
 
 function secretFromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {
@@ -95,13 +115,12 @@ function secretFromVariable(variables: Variables, env: string, many?: 'several')
   return parseSecrets(text, source, many)
 }
 
-/** A file holds one secret. The message names its path only if that is clearly a path: it may be the secret itself. */
-function secretFromFile(folder: string, file: string): ReturnType<ReadSecret> {
-  const path = resolve(folder, file)
+/** A file holds one secret. `isNamed`: the setting is clearly a path; otherwise it may be the secret itself, and is not repeated. */
+function secretFromFile(path: string, isNamed: boolean): ReturnType<ReadSecret> {
   const text = readTextFile(path)
   if (typeof text === 'string') return parseSecrets(text, path)
-  const source = isPlainPath(file) ? path : 'a file'
+  const source = isNamed ? path : 'a file'
   if (text !== null) return { why: `cannot be read from ${source} (${text.message})` }
-  const instead = isPlainPath(file) ? '' : ' (write a path here, not the secret itself)'
+  const instead = isNamed ? '' : ' (write a path here, not the secret itself)'
   return { why: `points to ${source}, which does not exist${instead}` }
 }

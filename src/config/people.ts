@@ -1,5 +1,6 @@
 /** People: their names, who may do what in the console, and the setting that says who may sign in to it. */
 import { z } from 'zod'
+import { isSamePerson } from '../values/person-name.ts'
 import type { Secret } from '../values/secret.ts'
 import { deferSecretErrors, type ReadSecret, secretField } from './secret-fields.ts'
 import type { Setting } from './setting.ts'
@@ -65,7 +66,7 @@ const consoleField = (read: ReadSecret) =>
     )
     .superRefine(({ people }, context) => {
       for (const [index, { name }] of people.entries()) {
-        if (people.findIndex((other) => other.name.toLowerCase() === name.toLowerCase()) === index) continue
+        if (people.findIndex((other) => isSamePerson(other.name, name)) === index) continue
         context.addIssue({ code: 'custom', message: 'is the name of two people', path: ['people', index, 'name'] })
       }
     })
@@ -78,11 +79,6 @@ export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[]
   variable: null,
   isSensitive: true,
   field: consoleField,
-}
-
-/** A person may write their name in letters of another case or width. */
-export function foldName(name: string): string {
-  return name.normalize('NFKC').toLowerCase()
 }
 
 /** Letters of other scripts beside those of Latin that look the same, as Unicode's list of confusable characters has them. */

@@ -26,8 +26,10 @@ import {
   variableName,
 } from './setting.ts'
 
+export const defaultDatabaseUrl = 'sqlite:deskmirror.db'
+
 export const globalSettings = {
-  databaseUrl: addressSetting('database_url', field.databaseUrl.default('sqlite:deskmirror.db')).about(
+  databaseUrl: addressSetting('database_url', field.databaseUrl.default(defaultDatabaseUrl)).about(
     'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with `?schema=NAME` for another schema than `public`.',
   ),
   /** Null: the warehouse is asked as it is written. */
@@ -42,6 +44,9 @@ export const globalSettings = {
   /** Only the worker needs it, so only `reveal` throws (UserError). */
   httpToken: secretSetting('http_token', (read) => field.orNull(secretField(deferSecretErrors(read)))).about(
     'The token for `/metrics`, `/queues` and, unless people are named, `/console`.',
+  ),
+  trustedProxies: setting('trusted_proxies', field.proxyAddresses.default([])).about(
+    'Addresses of reverse proxies, like `127.0.0.1` or `10.0.0.0/8`, a list or separated by commas: only their `X-Forwarded-For` says who sent a wrong token.',
   ),
   metricsToken: secretSetting('metrics_token', (read) => field.orNull(secretField(deferSecretErrors(read)))).about(
     'Another token, which opens `/metrics` only: the one for Prometheus.',

@@ -18,7 +18,7 @@ import {
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
 /** Throws ConfigurationError. */
-export function readConfig(sources: ConfigSources): Omit<Config, 'warnings'> {
+export function readConfig(sources: ConfigSources): Omit<Config, 'warnings' | 'files'> {
   const fileSettings = asRecord(sources.yaml?.values ?? {})
   if (fileSettings === null)
     throw new ConfigurationError([{ where: locationOf(sources, []), why: 'must be a map of settings' }])

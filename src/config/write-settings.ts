@@ -1,5 +1,7 @@
 /** The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it is, comments too. */
 import type { ProjectId } from '../values/project.ts'
+import { type EnvAssignment, parseEnvFile } from './env-file.ts'
+import { ConfigurationError } from './problems.ts'
 import { loadYaml } from './yaml-file.ts'
 
 /** What a project needs at least. `key`: the key itself, or the path of a file that holds it. */
@@ -10,11 +12,17 @@ export type NewProject = {
   readonly key: { readonly value: string } | { readonly file: string }
 }
 
-/** Whether a text of `.env` describes a project. */
+/** Whether a text of `.env` describes a project. Throws ConfigurationError if it cannot be read. */
 export function isConfigured(text: string): boolean {
-  return text
-    .split('\n')
-    .some((line) => /^DESKMIRROR_(BASE_URL|PROJECT_ID|API_KEY|API_KEY_FILE)$/.test(nameSetBy(line)))
+  return requireAssignments(text).some(({ name }) =>
+    /^DESKMIRROR_(BASE_URL|PROJECT_ID|API_KEY|API_KEY_FILE)$/.test(name),
+  )
+}
+
+function requireAssignments(text: string): readonly EnvAssignment[] {
+  const { assignments, problems } = parseEnvFile(text)
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  return assignments
 }
 
 export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject): string {
@@ -47,22 +55,12 @@ export function addToYaml(text: string, { name, baseUrl, projectId, key }: NewPr
   return document.toString({ lineWidth: 120 })
 }
 
-/** `.env` with the key of a project in `deskmirror.yaml`. */
+/** `.env` with the key of a project in `deskmirror.yaml`. Throws ConfigurationError if it cannot be read. */
 export function addKeyToEnv(text: string, name: string, key: string): string {
   const variable = keyVariable(name)
-  const others = text.split('\n').filter((line) => nameSetBy(line) !== variable)
-  return appendLines(others.join('\n'), [`${variable}=${quoted(key)}`])
-}
-
-/** The variable that a line of `.env` sets; empty if it sets none. */
-function nameSetBy(line: string): string {
-  const end = line.indexOf('=')
-  return end < 0
-    ? ''
-    : line
-        .slice(0, end)
-        .trim()
-        .replace(/^export\s+/, '')
+  const earlier = requireAssignments(text).filter((assignment) => assignment.name === variable)
+  const kept = earlier.reduceRight((rest, { from, to }) => `${rest.slice(0, from)}${rest.slice(to)}`, text)
+  return appendLines(kept, [`${variable}=${quoted(key)}`])
 }
 
 /** In `.env` a `#` begins a comment, and a line break ends a value, unless there are quotes around it. */

@@ -104,6 +104,8 @@ export async function readSelection(
     const queuedEarlier = filter.batch === undefined ? 0 : await outbox.countQueuedEarlier(filter.batch)
     return {
       named,
+      /** How many of them may have arrived before. */
+      mayHaveArrived: await outbox.countMayHaveArrived(filter),
       entries: await outbox.nameEntries(entries),
       counts,
       /** Of all of them, if they were decided about now. */

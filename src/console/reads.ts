@@ -3,7 +3,7 @@ import type { DateRange, FactFilter, PeriodFilter, PeriodTableName } from '../an
 import { readReport } from '../analytics/report/report.ts'
 import { readAgentNames, readPeriodTable } from '../analytics/sql/read-period-table.ts'
 import { readSendingFacts } from '../app/batches.ts'
-import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
+import { addressOptions, type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import { rememberResults } from '../http/remember-results.ts'
 import { readProjectState } from '../maintenance/sql/status.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
@@ -110,11 +110,12 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   }
 }
 
-function openOnDemand({ databaseUrl, databaseSetting: setting }: DatabaseAddress, apart: 'brief' | 'long') {
+function openOnDemand(address: DatabaseAddress, apart: 'brief' | 'long') {
   let opening: Promise<Warehouse> | null = null
   return {
     warehouse: (): Promise<Warehouse> => {
-      opening ??= openWarehouse(databaseUrl, { access: 'read', apart, setting }).catch((error: unknown) => {
+      const options = { ...addressOptions(address), access: 'read', apart } as const
+      opening ??= openWarehouse(address.databaseUrl, options).catch((error: unknown) => {
         opening = null
         throw error
       })

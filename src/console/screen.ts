@@ -17,6 +17,11 @@ export type ScreenRequest = {
   readonly outbox: Outbox
   readonly project: ConsoleProject
   readonly frame: ProjectFrame
+  /**
+   * Reads the messages of a conversation from the service and stores them; `why`: that did not work. Null: nothing can be
+   * read from the service here.
+   */
+  readonly readNow: ((conversation: string) => Promise<{ readonly why: string | null }>) | null
   /** The `:id` of the path; empty = it has none. */
   readonly id: string
   /** A parameter of the address; null = it is missing or empty. */

@@ -56,6 +56,7 @@ function storeInMemory() {
   const ended = new Set<string>()
   return {
     storeLink: async (code: string, validForMs: Ms, now: EpochMs) => void links.set(code, now + validForMs),
+    hasLink: async (code: string, now: EpochMs) => now < (links.get(code) ?? 0),
     useLink: async (code: string, now: EpochMs) => {
       const until = links.get(code) ?? 0
       links.delete(code)

@@ -11,13 +11,13 @@ import type {
   RowWriter,
 } from './core/selection.ts'
 import { findObjects, type RowRequest, selectRows } from './core/selection.ts'
-import { createOutputFile, isFolder, type OutputFile, type OverwriteOptions } from './output-file.ts'
+import { createOutputFile, isFolder, type OutputFile, type OutputOptions } from './output-file.ts'
 import type { ExportSnapshot } from './sql/snapshot.ts'
 import { createSqliteExport } from './sql/sqlite-export.ts'
 import { createRowWriter, type FileFormat } from './writers/row-writers.ts'
 
 export type ExportRequest = RowRequest &
-  OverwriteOptions & {
+  OutputOptions & {
     /** Names, or patterns such as `fct_*`. */
     readonly objects: readonly string[]
     readonly format: ExportFormat

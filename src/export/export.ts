@@ -11,13 +11,32 @@ export type {
   ExportValue,
 } from './core/selection.ts'
 export { type ExportRequest, exportObjects } from './export-objects.ts'
+export {
+  filesOfDatabase,
+  importedFile,
+  type KeptFile,
+  type KeptFiles,
+  keptFiles,
+  otherOutput,
+  rejectKept,
+} from './kept-files.ts'
 export { countMirror, type MirrorCount, readVerifyDocument } from './mirror-count.ts'
 export {
   createOutputFile,
   createUnnamedFile,
   type OutputFile,
-  type OverwriteOptions,
+  type OutputOptions,
   readFromStart,
+  rejectOutput,
 } from './output-file.ts'
 export { type ExportSnapshot, withSnapshot } from './sql/snapshot.ts'
-export { byteOrderMark, createCsvWriter, formulaStart, quoteCsvCell, toCsvLine } from './writers/csv-writer.ts'
+export {
+  byteOrderMark,
+  createCsvWriter,
+  defuse,
+  defuseWithin,
+  formulaStart,
+  quoteCsvCell,
+  restoreWithin,
+  toCsvLine,
+} from './writers/csv-writer.ts'

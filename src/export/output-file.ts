@@ -4,18 +4,35 @@ import { existsSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { systemErrorText, UserError } from '../values/user-error.ts'
+import { resolveLinks } from '../warehouse/warehouse-files.ts'
 import type { ByteOutput } from './core/selection.ts'
+import { type KeptFiles, rejectKept } from './kept-files.ts'
 
 export type OutputFile = Awaited<ReturnType<typeof createOutputFile>>
 
-export type OverwriteOptions = { readonly overwrite: boolean }
+/** `kept`: what is never written over, not even with `overwrite`. */
+export type OutputOptions = { readonly overwrite: boolean; readonly kept: KeptFiles }
 
-/** Until it is complete, it is a temporary file beside its name. Creates missing folders. Throws UserError if the file exists or cannot be created. */
-export async function createOutputFile(path: string, { overwrite }: OverwriteOptions) {
-  rejectExisting(path, overwrite)
-  const temporaryPath = join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.partial`)
+/** Throws UserError if the file may not be written. */
+export function rejectOutput(path: string, { overwrite, kept }: OutputOptions): void {
+  rejectKept(path, kept)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined || (overwrite && found.isFile())) return
+  const why = found.isFile() ? 'the file exists' : 'it exists and is not a file'
+  const next = found.isFile() ? 'choose another name, or overwrite it with --force' : 'choose another name'
+  throw new UserError({ what: `cannot write ${path}`, why, next, exitCode: 2 })
+}
+
+/**
+ * Until it is complete, it is a temporary file beside its name; a link stays, and leads to the file. Creates missing folders.
+ * Throws UserError if the file may not be written, or cannot be created.
+ */
+export async function createOutputFile(path: string, options: OutputOptions) {
+  rejectOutput(path, options)
+  const target = resolveLinks(path)
+  const temporaryPath = join(dirname(target), `.${basename(target)}.${randomUUID().slice(0, 8)}.partial`)
   const file = await explainErrors(path, async () => {
-    await mkdir(dirname(path), { recursive: true })
+    await mkdir(dirname(target), { recursive: true })
     return open(temporaryPath, 'wx')
   })
   let isPublished = false
@@ -31,8 +48,9 @@ export async function createOutputFile(path: string, { overwrite }: OverwriteOpt
         await file.sync()
         await file.close()
         const { size } = await stat(temporaryPath)
-        rejectExisting(path, overwrite)
-        await rename(temporaryPath, path)
+        // What is there may have changed meanwhile.
+        rejectOutput(path, options)
+        await rename(temporaryPath, target)
         isPublished = true
         return size
       }),
@@ -47,14 +65,6 @@ export async function createOutputFile(path: string, { overwrite }: OverwriteOpt
 
 async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let from = 0; from < bytes.length; ) from += (await file.write(bytes, from)).bytesWritten
-}
-
-function rejectExisting(path: string, overwrite: boolean): void {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined || (overwrite && found.isFile())) return
-  const why = found.isFile() ? 'the file exists' : 'it exists and is not a file'
-  const next = found.isFile() ? 'choose another name, or overwrite it with --force' : 'choose another name'
-  throw new UserError({ what: `cannot write ${path}`, why, next, exitCode: 2 })
 }
 
 export function isFolder(path: string): boolean {

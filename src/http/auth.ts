@@ -10,21 +10,16 @@ type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unk
 
 const challenges = ['Bearer realm="deskmirror"', 'Basic realm="deskmirror", charset="UTF-8"']
 
-/**
- * Admits requests with one of the tokens: as `Bearer`, or as the password of `Basic`, which browsers prompt for. Who sends
- * wrong ones has to wait.
- */
+/** Admits requests with one of the tokens: as `Bearer`, or as the password of `Basic`, which browsers prompt for. */
 export function createTokenHook(tokens: readonly Secret[], attempts: Attempts, log: Logger): RequestHook {
   return async (request, reply) => {
-    const given = tokenOf(request.headers.authorization)
-    const waitMs = given === null ? 0 : attempts.waitMs(request.ip, Date.now())
+    const { isRight, waitMs } = judgeToken(request, tokens, attempts)
     if (waitMs > 0)
       return reply
         .code(429)
         .header('retry-after', Math.ceil(waitMs / 1000))
         .send({ error: tooManyText(waitMs) })
-    if (given === null || !tokens.some((token) => isEqualSecret(given, token.reveal()))) {
-      if (given !== null) attempts.recordFailure(request.ip, Date.now())
+    if (!isRight) {
       log.warn({ event: 'http.denied', route: request.routeOptions.url })
       return reply
         .code(401)
@@ -33,6 +28,13 @@ export function createTokenHook(tokens: readonly Secret[], attempts: Attempts, l
     }
     if (isCrossSite(request)) return reply.code(403).send({ error: 'requests from other sites are refused' })
   }
+}
+
+/** Whether the request has one of the tokens. A wrong one is counted; `waitMs`: how long its address has to wait. */
+export function judgeToken({ headers, ip }: FastifyRequest, tokens: readonly Secret[], attempts: Attempts) {
+  const given = tokenOf(headers.authorization)
+  const isRight = given !== null && tokens.some((token) => isEqualSecret(given, token.reveal()))
+  return { isRight, waitMs: isRight || given === null ? 0 : attempts.recordWrong(ip, Date.now()) }
 }
 
 /** For routes that require a token when none is configured. */
@@ -76,7 +78,12 @@ function isCrossSite({ method, headers }: FastifyRequest): boolean {
   return headers.origin !== undefined && URL.parse(headers.origin)?.host !== headers.host
 }
 
-/** Slows down guessing: after some wrong tokens from an address, it has to wait, wherever it sent them. */
+/**
+ * After some wrong tokens from an address, the next wrong ones are refused without being counted or logged, wherever they
+ * are sent. A right one is never refused: behind a proxy all clients may have one address, and whoever sends wrong ones
+ * would lock the others out. So the limit is asked only after the token was compared, and what keeps a token from being
+ * guessed is its length.
+ */
 const allowed = 5
 const windowMs: Ms = 60_000
 const pauseMs: Ms = 30_000
@@ -88,17 +95,19 @@ export type Attempts = ReturnType<typeof createAttempts>
 export function createAttempts() {
   const failures = new Map<string, EpochMs[]>()
   const recent = (network: string, now: EpochMs) => (failures.get(network) ?? []).filter((at) => now - at < windowMs)
+  const waitOf = (network: string, now: EpochMs): Ms => {
+    if (failures.size > maxAddresses && !failures.has(network)) return pauseMs
+    const times = recent(network, now)
+    return times.length < allowed ? 0 : Math.max(0, (times.at(-1) ?? 0) + pauseMs - now)
+  }
   return {
-    waitMs: (address: string, now: EpochMs): Ms => {
-      const network = networkOf(address)
-      if (failures.size > maxAddresses && !failures.has(network)) return pauseMs
-      const times = recent(network, now)
-      return times.length < allowed ? 0 : Math.max(0, (times.at(-1) ?? 0) + pauseMs - now)
-    },
-    recordFailure: (address: string, now: EpochMs): void => {
+    /** A wrong token came from this address. Returns how long its wrong ones are refused; 0: not yet. */
+    recordWrong: (address: string, now: EpochMs): Ms => {
       for (const [other, times] of failures) if (now - (times.at(-1) ?? 0) > windowMs) failures.delete(other)
       const network = networkOf(address)
-      failures.set(network, [...recent(network, now), now].slice(-allowed))
+      const waitMs = waitOf(network, now)
+      if (waitMs === 0) failures.set(network, [...recent(network, now), now].slice(-allowed))
+      return waitMs
     },
   }
 }

@@ -9,10 +9,11 @@ export function lazyRoutes(
   prefix: string,
   load: () => Promise<FastifyPluginAsync>,
   configure: (app: FastifyInstance) => void,
+  trustedProxies: readonly string[],
 ): FastifyPluginAsync {
   let opening: Promise<FastifyInstance> | undefined
   const open = async () => {
-    const inner = fastify(serverOptions)
+    const inner = fastify(serverOptions(trustedProxies))
     configure(inner)
     inner.register(await load(), { prefix })
     await inner.ready()
@@ -43,11 +44,15 @@ const noSchemas = () => {
 }
 
 /** Of any server. The outer one listens, so it decides about connections and times. */
-export const serverOptions = {
-  bodyLimit: 64 * 1024,
-  // A name that SQL gave to a batch, percent-encoded. Node.js bounds the whole head.
-  routerOptions: { maxParamLength: 9000 },
-  schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+export function serverOptions(trustedProxies: readonly string[]) {
+  return {
+    bodyLimit: 64 * 1024,
+    // A name that SQL gave to a batch, percent-encoded. Node.js bounds the whole head.
+    routerOptions: { maxParamLength: 9000 },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    // Who sends a request, by `X-Forwarded-For`.
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+  }
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']

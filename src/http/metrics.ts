@@ -11,6 +11,7 @@ import type { Priority } from '../service/core/api-request.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { errorText } from '../values/user-error.ts'
+import type { Storage } from '../warehouse/storage.ts'
 import { rememberResults, withTimeout } from './remember-results.ts'
 import type { ReadinessResult } from './server.ts'
 
@@ -21,6 +22,7 @@ export type MetricsOptions = {
   readonly readHealth: () => Promise<readonly ProjectHealth[]>
   readonly failingJobs?: () => readonly FailingJob[]
   readonly checkReadiness?: () => Promise<readonly ReadinessResult[]>
+  readonly readStorage?: () => Promise<Storage>
   /** Gets the error when the health cannot be read. */
   readonly log: Logger
   readonly now?: () => EpochMs
@@ -36,16 +38,20 @@ export function createMetrics({
   now = Date.now,
   failingJobs = () => [],
   checkReadiness = async () => [],
+  readStorage,
 }: MetricsOptions) {
   const registry = new Registry()
   const { startAtZero, ...counters } = createCounters(registry)
   const showUp = createGauges(registry, gaugeHelp.health)
   const showHealth = createHealthGauges(registry)
   const showWorker = createWorkerGauges(registry)
+  const showStorage = createStorageGauges(registry)
   let measuresProcess = false
   const health = rememberResults({ maxAgeMs: rememberedMs, now, read: readHealth })
   let wasUp = true
   const refresh = async () => {
+    const storage = readStorage && (await withTimeout(readTimeoutMs, readStorage()).catch(() => undefined))
+    showStorage(storage)
     showWorker(failingJobs(), await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []), now())
     try {
       const all = await withTimeout(readTimeoutMs, health.get('', null))
@@ -185,6 +191,8 @@ const gaugeHelp = {
   projects: {
     open_gaps: 'Rows or ranges known to be missing',
     project_paused: '1: nothing is read because the service denies the key',
+    sending_stopped:
+      '1: replies and notes, or those of an import, wait because the last ones were uncertain or refused',
     sending_held: '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
     budget_limit: 'Requests in a window that the key allows',
     budget_slots: 'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
@@ -195,8 +203,15 @@ const gaugeHelp = {
   states: { writebacks: 'Write-backs by state; uncertain ones need a person' },
   failing: { job_failing_seconds: 'Time since the job first failed; absent for jobs that do not fail' },
   queues: { queue_paused: '1: someone paused the queue, so none of its jobs runs' },
+  storage: {
+    warehouse_bytes: 'Size of the warehouse: the file of SQLite with its log, or the database of Postgres',
+    disk_free_bytes: 'Free space beside the file of SQLite; absent for Postgres, whose server does not tell',
+  },
   parts: { ready: '1: the part (warehouse, queue) can be used; worker: it is not stopping' },
 }
+
+/** `delta()` ignores the first value of a series: without a 0 the first failure would not show. */
+const noWritebacks: Readonly<Partial<Record<WritebackStatus, number>>> = { failed: 0, conflict: 0, uncertain: 0 }
 
 /** Of each project's mirror. */
 function createHealthGauges(registry: Registry) {
@@ -210,7 +225,10 @@ function createHealthGauges(registry: Registry) {
     showProjects(all.map((health) => [{ project: health.project }, projectValues(health)]))
     showWritebacks(
       all.flatMap(({ project, writebacks }) =>
-        Object.entries(writebacks).map(([state, rows]) => [{ project, state }, { writebacks: rows }]),
+        Object.entries({ ...noWritebacks, ...writebacks }).map(([state, rows]) => [
+          { project, state },
+          { writebacks: rows },
+        ]),
       ),
     )
   }
@@ -226,16 +244,30 @@ function streamValues({ lagMs, intervalMs, pendingChildren, isFailed, isSkipped 
   }
 }
 
-function projectValues({ gaps, isPaused, isHeld, budget }: ProjectHealth) {
+function projectValues({ gaps, isPaused, isHeld, isCircuitOpen, budget }: ProjectHealth) {
   return {
     open_gaps: gaps,
     project_paused: Number(isPaused),
+    sending_stopped: Number(isCircuitOpen),
     sending_held: Number(isHeld),
     budget_limit: budget?.limit ?? null,
     budget_slots: budget?.slots ?? null,
     budget_slots_in_use: budget?.inUse ?? null,
     budget_paused_seconds: budget === null ? null : (budget.pausedForMs ?? 0) / 1000,
     budget_closed_seconds: budget === null ? null : (budget.closedForMs ?? 0) / 1000,
+  }
+}
+
+function createStorageGauges(registry: Registry) {
+  const show = createGauges(registry, gaugeHelp.storage, 'database')
+  return (storage: Storage | undefined): void => {
+    const known = storage === undefined ? [] : [storage]
+    show(
+      known.map(({ database, bytes, freeBytes }) => [
+        { database },
+        { warehouse_bytes: bytes, disk_free_bytes: freeBytes },
+      ]),
+    )
   }
 }
 

@@ -1,13 +1,13 @@
 /** The worker's HTTP server: liveness, readiness, metrics, and the routes that other modules add. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type FastifyInstance, type FastifyPluginAsync, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyPluginAsync, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Secret } from '../values/secret.ts'
 import { isLoopback } from '../values/server-address.ts'
 import type { Ms } from '../values/time.ts'
 import { errorText, UserError } from '../values/user-error.ts'
-import { type Attempts, createAttempts, createTokenHook, disabledHook, localHostHook } from './auth.ts'
+import { type Attempts, createAttempts, createTokenHook, disabledHook, judgeToken, localHostHook } from './auth.ts'
 import { lazyRoutes, serverOptions } from './lazy-routes.ts'
 import { rememberResults, withTimeout } from './remember-results.ts'
 
@@ -36,6 +36,8 @@ export type HttpServerOptions = {
   readonly metricsToken?: Secret | null
   /** Shared with routes that compare tokens themselves. */
   readonly attempts?: Attempts
+  /** Addresses of proxies whose `X-Forwarded-For` says who sends a request. */
+  readonly trustedProxies?: readonly string[]
   readonly health: {
     /** Whether the process runs its maintenance. Answered from memory. */
     readonly isAlive: () => boolean
@@ -58,10 +60,10 @@ const closeGraceMs: Ms = 2000
  * finish, for two seconds at most.
  */
 export async function openHttpServer(options: HttpServerOptions) {
-  const { clientTimeoutMs = 10_000 } = options
+  const { clientTimeoutMs = 10_000, trustedProxies = [] } = options
   // By default Node checks timeouts only every 30 seconds.
   const http = { connectionsCheckingInterval: 1000, headersTimeout: clientTimeoutMs }
-  const app = fastify({ ...serverOptions, forceCloseConnections: 'idle', http })
+  const app = fastify({ ...serverOptions(trustedProxies), forceCloseConnections: 'idle', http })
   const isFull = limitConnections(app.server, clientTimeoutMs)
   app.addHook('onRequest', async (request, reply) => {
     if (isFull() && request.url !== '/healthz') return reply.code(503).send({ error: 'too many requests at once' })
@@ -71,18 +73,22 @@ export async function openHttpServer(options: HttpServerOptions) {
   configure(app)
   const { token, metricsToken = null, attempts = createAttempts(), host, metrics, plugins = [], log } = options
   const requireToken = (tokens: readonly Secret[]) => createTokenHook(tokens, attempts, log)
+  const metricsTokens = [token, metricsToken].filter((known) => known !== null)
   const register = (scope: FastifyInstance, routes: HttpRoutes) => {
     const { prefix } = routes
-    scope.register('plugin' in routes ? routes.plugin : lazyRoutes(prefix, routes.load, configure), { prefix })
+    scope.register('plugin' in routes ? routes.plugin : lazyRoutes(prefix, routes.load, configure, trustedProxies), {
+      prefix,
+    })
   }
   for (const routes of plugins.filter(({ auth }) => auth === 'own')) register(app, routes)
   if (plugins.some(({ prefix }) => prefix === '/console')) app.get('/', (_, reply) => reply.redirect('/console', 303))
   app.register(async (localScope) => {
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
-    addHealth(localScope, options)
+    const mayReadNames = (request: FastifyRequest) =>
+      metricsTokens.length === 0 || judgeToken(request, metricsTokens, attempts).isRight
+    addHealth(localScope, options, mayReadNames)
     localScope.register(async (protectedScope) => {
-      const tokens = [token, metricsToken].filter((known) => known !== null)
-      if (tokens.length > 0) protectedScope.addHook('onRequest', requireToken(tokens))
+      if (metricsTokens.length > 0) protectedScope.addHook('onRequest', requireToken(metricsTokens))
       if (metrics === null) return
       protectedScope.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()))
     })
@@ -97,7 +103,12 @@ export async function openHttpServer(options: HttpServerOptions) {
   return { address, close: () => close(app) }
 }
 
-function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): void {
+/** `mayReadNames`: a client without the token of the metrics does not learn which projects exist. */
+function addHealth(
+  app: FastifyInstance,
+  { health, log }: HttpServerOptions,
+  mayReadNames: (request: FastifyRequest) => boolean,
+): void {
   const rememberFor1s = { maxAgeMs: 1000, now: Date.now }
   const readiness = rememberResults({ ...rememberFor1s, read: () => withTimeout(5000, health.checkReadiness()) })
   const held = rememberResults({
@@ -110,7 +121,7 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
     return reply.code(isAlive ? 200 : 503).send({ alive: isAlive })
   })
   let lastMissing = ''
-  app.get('/readyz', async (_, reply) => {
+  app.get('/readyz', async (request, reply) => {
     const missing = (
       await readiness.get('', null).catch((error: unknown) => [{ name: 'readiness', ok: false, why: errorText(error) }])
     ).filter(({ ok }) => !ok)
@@ -120,11 +131,12 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
     else if (names !== lastMissing)
       log.warn({ event: 'http.not_ready', missing: missing.map(({ name, why }) => ({ name, why })) })
     lastMissing = names
-    const sendingHeld = await held.get('', null).catch(() => [])
+    const heldProjects = await held.get('', null).catch(() => [])
+    const isNamed = mayReadNames(request)
     return reply.code(missing.length === 0 ? 200 : 503).send({
       ready: missing.length === 0,
       missing: missing.map(({ name }) => name),
-      ...(sendingHeld.length === 0 ? {} : { sendingHeld }),
+      ...(heldProjects.length === 0 ? {} : { sendingHeld: heldProjects.length, ...(isNamed ? { heldProjects } : {}) }),
     })
   })
 }

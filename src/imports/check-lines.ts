@@ -5,6 +5,7 @@
 
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { describeTextChanges } from '../outbox/core/review-marks.ts'
 import {
   expiryMistakes,
   mistakeText,
@@ -63,6 +64,7 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
   for await (const chunk of inChunks(lines, rowsPerLookup, weightOf)) {
     for (const { importLine, queuedAs, ...judged } of await judge(chunk)) {
       const { line, row, ref, source, foundBy } = importLine
+      const changed = toTextNotices(importLine)
       const byVisitor = foundBy === undefined ? [] : [{ ...foundByVisitor, found: foundBy }]
       // A row of a sheet may be two write-backs.
       if (row !== lastRow) rows += 1
@@ -70,8 +72,8 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
       if (source.format === 'csv') ignoredColumns = source.header.ignored
       if (source.format === 'csv header') isHeaderMistaken = true
       kinds.add(row, ref, judged.mistakes)
-      notices.add(row, ref, [...judged.notices, ...byVisitor])
-      toBeSeen += byVisitor.length
+      notices.add(row, ref, [...judged.notices, ...byVisitor, ...changed])
+      toBeSeen += byVisitor.length + changed.length
       if (source.format === 'csv' && isDownloaded(ref)) order.add(importLine.result)
       if (queuedAs !== null) {
         differing += 1
@@ -121,6 +123,14 @@ function weightOf({ source }: ImportLine): number {
   return 1 + size / charactersPerRow
 }
 
+/** A person decides whether a text that another program has probably changed is sent as it is. */
+function toTextNotices({ result }: ImportLine): readonly RequestMistake[] {
+  if (!result.ok) return []
+  const found = describeTextChanges(result.request)
+  return found.map((text) => toMistake(null, changedByProgram, text))
+}
+
+const changedByProgram = 'another program has probably changed the text, so the batch waits for approval'
 const foundByVisitor = toMistake(null, "found by the visitor's address or name, so the batch waits for approval")
 const sortedReplies = toMistake(
   'content',

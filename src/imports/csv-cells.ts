@@ -1,8 +1,9 @@
 /**
  * The cells of CSV files. A spreadsheet executes a cell that looks like a formula, an import refuses what looks like the error of
- * one, and visitors write some of these texts: such a text gets a leading `'`, which is removed when it is read.
+ * one, and visitors write some of these texts: such a text gets a leading `'`, which is removed when it is read. Within a text,
+ * only in a file that this program has written.
  */
-import { byteOrderMark, formulaStart, toCsvLine } from '../export/writers/csv-writer.ts'
+import { byteOrderMark, defuseWithin, formulaStart, restoreWithin, toCsvLine } from '../export/writers/csv-writer.ts'
 import { commonNames, commonValue, operationTypes } from '../outbox/core/operations.ts'
 import type { WritebackRequest } from '../outbox/core/writeback-request.ts'
 import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-headers.ts'
@@ -21,7 +22,7 @@ function isAmbiguous(text: string): boolean {
 /** The cell's text, not yet quoted. */
 export function toCsvCell(value: string | number | boolean | null): string {
   if (typeof value !== 'string') return String(value)
-  return isAmbiguous(value) ? `'${value}` : value
+  return isAmbiguous(value) ? `'${defuseWithin(value)}` : defuseWithin(value)
 }
 
 /** The cell `null` is no value; every other cell is text. */
@@ -30,9 +31,10 @@ export function fromCsvCell(cell: string): string | null {
   return cell.startsWith("'") && isAmbiguous(cell) ? cell.slice(1) : cell
 }
 
-/** The cell of another file: the same value and the same mistakes, and never a formula. */
-export function toHarmlessCell(cell: string): string {
-  return formulaStart.test(cell) && !cell.startsWith("'") ? `'${cell}` : cell
+/** The cell of another file: the same value and the same mistakes, and never a formula. `isOwn`: this program has written that file. */
+export function toHarmlessCell(cell: string, isOwn: boolean): string {
+  const inner = defuseWithin(isOwn ? restoreWithin(cell) : cell)
+  return formulaStart.test(cell) && !cell.startsWith("'") ? `'${inner}` : inner
 }
 
 /** How people and spreadsheets write true and false: a spreadsheet in the language of its user. */

@@ -36,6 +36,12 @@ export const visitorColumns = ['visitor_email', 'visitor_name'] as const
 /** What a sheet of replies shows besides. */
 export const shownColumns = ['last_words', 'waiting_since'] as const
 
+/** Only exports of write-backs and files of mistakes have these: their texts are defused within, too. */
+export function isOwnHeader(cells: readonly string[]): boolean {
+  const own = ['mistake', 'attempts', 'finished_at', 'request_id']
+  return cells.some((cell) => own.includes(namedColumn(cell) ?? ''))
+}
+
 const columnsByKey = new Map(
   [
     ...[...requestColumns, ...outcomeColumns, ...mistakeColumns, jsonLineColumn],

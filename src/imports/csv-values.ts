@@ -1,13 +1,16 @@
 /** The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has them. */
 
+import { restoreWithin } from '../export/writers/csv-writer.ts'
 import { isOperation, operationTypes, requestFields } from '../outbox/core/operations.ts'
 import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap } from '../outbox/outbox.ts'
+import { cleanKey } from '../values/invisible.ts'
 import { nearestNames } from '../values/nearest-names.ts'
 import { fromCsvCell, parseFlag } from './csv-cells.ts'
 import {
   columnLetter,
   columnOfWord,
+  isOwnHeader,
   isRequestColumn,
   knownColumn,
   namedColumn,
@@ -34,7 +37,12 @@ export function toRowFields(cells: readonly string[], header: CsvHeader): RowFie
     const column = header.columns[index]
     return isField(column) && cell.trim() !== '' ? [{ field: column.field, cell }] : []
   })
-  const fields = Object.fromEntries(filled.map(({ field, cell }) => [field, parseCell(field, cell)] as const))
+  const fields = Object.fromEntries(
+    filled.map(({ field, cell }) => {
+      const isRestored = header.isOwn || visitorColumns.some((column) => column === field)
+      return [field, parseCell(field, isRestored ? restoreWithin(cell) : cell)] as const
+    }),
+  )
   return {
     fields: withoutClearedCheckboxes(fields),
     cells: new Map(filled.map(({ field, cell }) => [field, cell.trim()])),
@@ -65,12 +73,11 @@ function kindOf(field: string) {
 
 function parseCell(field: string, cell: string): FieldValue {
   const kind = kindOf(field)
-  // Texts and keys are used exactly as they were written, with their outer spaces.
-  if (kind === 'text' || kind === 'key') return fromCsvCell(cell)
+  // A text is used exactly as it was written, with its outer spaces.
+  if (kind === 'text') return fromCsvCell(cell)
   if (kind === 'line') return fromCsvCell(cell)?.trim() ?? null
-  // Zero-width spaces, direction marks, byte order marks: pasted along with ids, and seen by no one.
-  const value = fromCsvCell(cell.replace(/\p{Cf}/gu, '').trim())
-  if (value === null || value.length > maxShortLength) return value
+  const value = fromCsvCell(cleanKey(cell))
+  if (kind === 'key' || value === null || value.length > maxShortLength) return value
   if (kind === 'flag') return parseFlag(value) ?? value
   if (kind === 'word') return value.toLowerCase()
   if (kind === 'time') return toStandardTime(value)
@@ -123,6 +130,8 @@ export type CsvHeader = {
   readonly ignored: readonly string[]
   /** Its rows name no operation: see `reply-sheet.ts`. */
   readonly isSheet: boolean
+  /** This program has written the file. */
+  readonly isOwn: boolean
 }
 
 type HeaderColumn = { readonly field: string }
@@ -171,7 +180,8 @@ export function parseHeader(
   mistakes.push(...repeatedColumns(columns))
   const hasOperation = columns.some((column) => isField(column) && column.field === 'operation')
   if (!isSheet && !hasOperation) mistakes.push(missingOperation)
-  return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, header: { cells, columns, ignored, isSheet } }
+  if (mistakes.length > 0) return { ok: false, mistakes }
+  return { ok: true, header: { cells, columns, ignored, isSheet, isOwn: isOwnHeader(cells) } }
 }
 
 /** Whether at least one cell is the name of a column. Otherwise the row holds something else. */

@@ -8,14 +8,14 @@ import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type CheckOptions, type CheckResult, checkLines, type ImportLookups, type LineMistake } from './check-lines.ts'
 import type { MistakeKind } from './mistake-kinds.ts'
-import { createMistakesFile } from './mistakes-file.ts'
+import { createMistakesFile, type MistakesTarget } from './mistakes-file.ts'
 import { changedFileError, formOf, type ImportFile, readImportLines } from './open-file.ts'
 
 export type CheckFileOptions = Omit<CheckOptions, 'onMistaken' | 'lookups'> & {
   /** The project's name. */
   readonly project: ProjectName
   /** Where the rows with mistakes are written; null if they are not. */
-  readonly mistakesPath: string | null
+  readonly mistakesTarget: MistakesTarget | null
   /** Called every few hundred rows. */
   readonly onProgress: (doing: 'checked' | 'queued', rows: number) => void
 }
@@ -157,11 +157,11 @@ type FileCheck = CheckResult & {
 export async function checkFile(
   outbox: ImportLookups,
   file: ImportFile,
-  { project, mistakesPath, onProgress, ...options }: CheckFileOptions,
+  { project, mistakesTarget, onProgress, ...options }: CheckFileOptions,
 ): Promise<RejectedImport | FileCheck> {
+  const mistakesFile = mistakesTarget === null ? null : createMistakesFile(mistakesTarget, formOf(file))
   const batch = await outbox.importedAs(shortDigest(file))
   if (batch !== null) return { outcome: 'imported before', project, batch }
-  const mistakesFile = mistakesPath === null ? null : await createMistakesFile(mistakesPath, file.name, formOf(file))
   try {
     let emptyRows = 0
     const onEmptyRow = () => {
@@ -176,7 +176,7 @@ export async function checkFile(
       return { ...check, emptyRows, columns, mustBeSeen: isRemembered || check.toBeSeen > 0 }
     const { mistakenRows: mistaken, kinds, mistakes } = check
     const rows = check.isHeaderMistaken ? 0 : check.rows
-    const writtenTo = written === 0 ? null : mistakesPath
+    const writtenTo = written === 0 ? null : (mistakesTarget?.path ?? null)
     return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile: writtenTo }
   } finally {
     await mistakesFile?.discard()

@@ -1,4 +1,5 @@
 /** Finds out how a file is written, from its beginning: encoding, line ends, JSON Lines or CSV, and the separator. Pure. */
+import { detectUtf16, type Utf16 } from '../values/file-text.ts'
 import { UserError } from '../values/user-error.ts'
 import { knownColumn } from './csv-headers.ts'
 
@@ -58,14 +59,6 @@ function detectSeparator(header: string): CsvSeparator {
   return csvSeparators[scores.indexOf(Math.max(...scores))] ?? ','
 }
 
-/** By its byte order mark, else by the zero bytes of its first characters, which are ASCII in every import. */
-function detectUtf16([first, second]: Uint8Array): Utf16 | null {
-  if (first === undefined || second === undefined) return null
-  if ((first === 0xff && second === 0xfe) || (first > 0 && second === 0)) return 'utf-16le'
-  if ((first === 0xfe && second === 0xff) || (first === 0 && second > 0)) return 'utf-16be'
-  return null
-}
-
 /** How files that people take for CSV begin. */
 const otherFiles: readonly (readonly [start: string, what: string])[] = [
   ['PK\x03\x04', 'it is a workbook (.xlsx, .ods, .numbers) or a zip file'],
@@ -93,8 +86,6 @@ function rejectOtherFiles(head: Uint8Array): void {
     exitCode: 2,
   })
 }
-
-type Utf16 = 'utf-16le' | 'utf-16be'
 
 /** Half a character becomes this byte, which makes its line invalid UTF-8 instead of changing its text. */
 const invalidUtf8 = Buffer.of(0xff)

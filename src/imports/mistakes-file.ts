@@ -2,22 +2,23 @@
  * Writes the rows of an import that have mistakes to a file, each with its row number and the reason, in the form of the
  * imported file: the spreadsheet that saved that opens this as well. Corrected, it can be imported as it is.
  */
-import { realpath } from 'node:fs/promises'
-import type { OutputFile } from '../export/export.ts'
-import { createOutputFile } from '../export/output-file.ts'
-import { byteOrderMark, quoteCsvCell } from '../export/writers/csv-writer.ts'
+import type { OutputFile, OutputOptions } from '../export/export.ts'
+import { createOutputFile, rejectOutput } from '../export/output-file.ts'
+import { byteOrderMark, defuse, quoteCsvCell } from '../export/writers/csv-writer.ts'
 import { mistakeText, type RequestMistake } from '../outbox/core/writeback-request.ts'
 import type { Json } from '../values/json.ts'
 import { asJsonObject, stringifyJson, tryParseJson } from '../values/json.ts'
-import { UserError } from '../values/user-error.ts'
 import { toCsvCell, toHarmlessCell } from './csv-cells.ts'
 import { jsonLineColumn, mistakeColumns, requestColumns } from './csv-headers.ts'
 import type { FileForm } from './file-form.ts'
 import type { ImportLine } from './parse-lines.ts'
 
-/** `imported`: the path of the imported file; null for standard input. Throws UserError if they are the same. */
-export async function createMistakesFile(path: string, imported: string | null, form: FileForm) {
-  await rejectSameFile(path, imported)
+/** Where the rows with mistakes are written. */
+export type MistakesTarget = OutputOptions & { readonly path: string }
+
+/** Throws UserError if the file may not be written, also if there is nothing to write. */
+export function createMistakesFile({ path, ...options }: MistakesTarget, form: FileForm) {
+  rejectOutput(path, options)
   const encode = createEncoder(form)
   let file: OutputFile | null = null
   let rows = 0
@@ -25,10 +26,10 @@ export async function createMistakesFile(path: string, imported: string | null, 
     async write({ source, row }: ImportLine, mistakes: readonly RequestMistake[]): Promise<void> {
       if (source.format === 'csv header') return
       // A file without mistakes leaves the file of an earlier import as it is.
-      file ??= await createOutputFile(path, { overwrite: true })
+      file ??= await createOutputFile(path, options)
       if (rows === 0) await file.output.write(encode([...mistakeColumns, ...toHeaderCells(source)]))
       rows += 1
-      await file.output.write(encode([String(row), mistakes.map(toReason).join('; '), ...toCells(source)]))
+      await file.output.write(encode([String(row), defuse(mistakes.map(toReason).join('; ')), ...toCells(source)]))
     },
     /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
     async publish(): Promise<number> {
@@ -48,12 +49,13 @@ type RowSource = Exclude<ImportLine['source'], { readonly format: 'csv header' }
 
 function toHeaderCells(source: RowSource): readonly string[] {
   if (source.format === 'jsonl') return [...requestColumns, jsonLineColumn]
-  return withoutMistakes(source.header.cells, source.header.cells).map(toHarmlessCell)
+  return withoutMistakes(source.header.cells, source.header.cells).map((cell) => toHarmlessCell(cell, false))
 }
 
 function toCells(source: RowSource): readonly string[] {
   if (source.format === 'jsonl') return toJsonCells(source.text)
-  return withoutMistakes(source.cells, source.header.cells).map(toHarmlessCell)
+  const { cells, isOwn } = source.header
+  return withoutMistakes(source.cells, cells).map((cell) => toHarmlessCell(cell, isOwn))
 }
 
 /** Without the columns of an earlier file of mistakes. */
@@ -83,12 +85,4 @@ function createEncoder({ encoding, separator, format }: FileForm): (cells: reado
     start = ''
     return Buffer.from(text, isUtf16 ? 'utf16le' : 'utf8')
   }
-}
-
-async function rejectSameFile(path: string, imported: string | null): Promise<void> {
-  if (imported === null) return
-  const [target, source] = await Promise.all([path, imported].map((name) => realpath(name).catch(() => null)))
-  if (target === null || target !== source) return
-  const why = 'it is the file that is imported, which would be lost'
-  throw new UserError({ what: `cannot write ${path}`, why, next: 'name another file with --mistakes', exitCode: 2 })
 }

@@ -10,6 +10,7 @@ import {
   type RequestParseResult,
   toMistake,
 } from '../outbox/core/writeback-request.ts'
+import { cleanKey } from '../values/invisible.ts'
 import { asJsonObject, tryParseJson } from '../values/json.ts'
 import { columnLetter } from './csv-headers.ts'
 import { type CsvRecord, readRecords, readTextLines, type TextLine } from './csv-records.ts'
@@ -67,7 +68,8 @@ function parseJsonLine({ line, text, mistake }: TextLine): ImportLine {
     value === undefined
       ? { ok: false, mistakes: [mistake ?? toMistake(null, notJson(text))] }
       : withTextMistakes(parseRequest(value))
-  return { line, row: line, result, ref: typeof ref === 'string' ? ref : null, source: { format: 'jsonl', text } }
+  const key = typeof ref === 'string' ? cleanKey(ref) : null
+  return { line, row: line, result, ref: key, source: { format: 'jsonl', text } }
 }
 
 function notJson(text: string): string {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { plainType } from '../../schema/column-types.ts'
 import { type ColumnSpec, type TableSpec, tables } from '../../schema/tables.ts'
-import { analystObjects, analyticsObjects } from '../analytics/views/all-views.ts'
+import { analystObjects, analyticsObjects, grantedNames } from '../analytics/views/all-views.ts'
 import { readingRules, typeWordOf, useOf } from '../analytics/views/column-words.ts'
 import { describeColumn } from '../analytics/views/view-spec.ts'
 import { readStatus } from '../maintenance/sql/status.ts'
@@ -27,7 +27,8 @@ export const describeTool = defineTool({
     ...freshness,
   }),
   run: async ({ objects: names }, { db, project, now }) => {
-    const known = db.kind === 'postgres' ? forAnalysts : [...forAnalysts, ...others]
+    const readable = others.filter(({ name }) => db.kind === 'sqlite' || grantedNames.includes(name))
+    const known = [...forAnalysts, ...readable]
     const describe = async (name: string) => {
       const found = known.find((object) => object.name === name)
       if (found === undefined)

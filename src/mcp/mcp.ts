@@ -4,8 +4,9 @@
  * an instruction. Every call is a row of the audit log.
  */
 import { type CallToolResult, CLIENT_INFO_META_KEY, McpServer, type ServerContext } from '@modelcontextprotocol/server'
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import { addressOptions, type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
+import type { Config } from '../config/config.ts'
 import { hasRole, parsePersonName } from '../config/people.ts'
 import { draftRole } from '../console/core/permissions.ts'
 import { type ConsoleProject, unconfiguredProject } from '../console/project.ts'
@@ -13,14 +14,16 @@ import { hideMessages } from '../console/screen.ts'
 import type { Logger } from '../log.ts'
 import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import { showInvisibleInLines } from '../values/invisible.ts'
+import { isSamePerson } from '../values/person-name.ts'
 import { errorText, UserError } from '../values/user-error.ts'
 import { createAuditLog } from '../warehouse/audit-log.ts'
 import { openBoundedQuery } from '../warehouse/bounded-query.ts'
 import { findTool, readTool } from './conversations.ts'
 import { describeTool, queryTool } from './describe.ts'
+import { createFrameReader, maxFrameBytes } from './frames.ts'
 import { proposeTool } from './propose.ts'
 import { reportTool, statusTool } from './report.ts'
-import { callTool, type Session, type Tool, toResult } from './tool.ts'
+import { callTool, mistake, type Session, type Tool, toResult } from './tool.ts'
 
 const tools: readonly Tool[] = [describeTool, queryTool, reportTool, statusTool, findTool, readTool, proposeTool]
 
@@ -35,6 +38,8 @@ You may propose write-backs where that tool is offered; a person sees what each 
 type ServeOptions = DatabaseAddress &
   Pick<Session, 'person' | 'now'> & {
     readonly configured: Session['drafts']
+    /** The settings as they are now. */
+    readonly readConfig: () => Config
     /** Of a file. */
     readonly chooseProject: (projects: readonly ConsoleProject[]) => ConsoleProject
     readonly version: string
@@ -46,16 +51,29 @@ type ServeOptions = DatabaseAddress &
 /** `ended`: by the client. Throws UserError if the warehouse cannot be opened. */
 export async function serveMcp(options: ServeOptions) {
   const { configured, databaseUrl, databaseSetting: setting = 'DESKMIRROR_DATABASE_URL', log, version, now } = options
+  const address = addressOptions({ ...options, ...(configured && { projects: configured.config.projects }) })
   // It brings the schema to this version, which readers need.
-  const writer = configured && (await openWarehouse(databaseUrl, { setting }))
+  const writer = configured && (await openWarehouse(databaseUrl, address))
   const audit = writer && createAuditLog(writer.db)
-  const warehouse = await openWarehouse(databaseUrl, { access: 'read', apart: 'brief', setting })
+  const warehouse = await openWarehouse(databaseUrl, { ...address, access: 'read', apart: 'brief' })
+  const isListed = findListed(configured?.config ?? null, options.person) !== undefined
   const session = await openSession(options, warehouse, setting)
   const call = async (tool: Tool, given: unknown, person: string): Promise<CallToolResult> => {
     const startedAt = performance.now()
-    const result = await callTool(tool, given, session, person).then(
+    const answerNow = async () => {
+      const now = { ...session, ...readAccess(options, isListed) }
+      if (tool.isOffered?.(now) === false)
+        throw mistake(
+          'nothing was asked',
+          `${tool.name} is not offered to you any more`,
+          'ask for the role, and start again',
+        )
+      const answer = await callTool(tool, given, now, person)
       // Only the dictionary has names that are nobody's.
-      (answer) => toResult(session.hidesMessages && tool !== describeTool ? hideMessages(answer) : answer),
+      return toResult(now.hidesMessages && tool !== describeTool ? hideMessages(answer) : answer)
+    }
+    const result = await answerNow().then(
+      (answer) => answer,
       (error: unknown): CallToolResult => {
         // What a person can fix may quote what was asked.
         if (!(error instanceof UserError)) log.error({ event: 'mcp.failed', tool: tool.name, why: errorText(error) })
@@ -70,19 +88,25 @@ export async function serveMcp(options: ServeOptions) {
     await audit?.append({ ...who, action: 'assistant_asked', subject: tool.name, count: null, detail }, now())
     return result
   }
-  const server = serveStdio(() => {
-    const mcp = new McpServer({ name: 'deskmirror', title: 'deskmirror', version }, { instructions })
-    for (const tool of tools.filter(({ isOffered }) => isOffered?.(session) !== false)) {
-      const { name, description, input, output } = tool
-      const annotations = { ...hints, readOnlyHint: tool !== proposeTool }
-      // The server would refuse what does not fit before the call is counted.
-      const inputSchema = { '~standard': { ...input['~standard'], validate: (value: unknown) => ({ value }) } }
-      mcp.registerTool(name, { description, inputSchema, outputSchema: output, annotations }, (given, context) =>
-        call(tool, given, `${session.person} via ${assistantOf(mcp, context)}`),
-      )
-    }
-    return mcp
-  })
+  const frames = createFrameReader((frame) => process.stdout.write(frame))
+  process.stdin.pipe(frames)
+  const transport = new StdioServerTransport(frames, process.stdout, { maxBufferSize: maxFrameBytes + 2 ** 20 })
+  const server = serveStdio(
+    () => {
+      const mcp = new McpServer({ name: 'deskmirror', title: 'deskmirror', version }, { instructions })
+      for (const tool of tools.filter(({ isOffered }) => isOffered?.(session) !== false)) {
+        const { name, description, input, output } = tool
+        const annotations = { ...hints, readOnlyHint: tool !== proposeTool }
+        // The server would refuse what does not fit before the call is counted.
+        const inputSchema = { '~standard': { ...input['~standard'], validate: (value: unknown) => ({ value }) } }
+        mcp.registerTool(name, { description, inputSchema, outputSchema: output, annotations }, (given, context) =>
+          call(tool, given, `${session.person} via ${assistantOf(mcp, context)}`),
+        )
+      }
+      return mcp
+    },
+    { transport },
+  )
   const ended = new Promise<void>((resolve) => void process.stdin.once('end', resolve).once('close', resolve))
   const close = async () => {
     for (const open of [server, session.query, warehouse, writer]) await open?.close()
@@ -97,14 +121,35 @@ async function openSession(options: ServeOptions, { db, projectDb }: Warehouse, 
   const mirrored = configured === null ? await listMirroredProjects(db) : []
   const project =
     configured?.project ?? options.chooseProject(mirrored.map(({ id, timeZone }) => unconfiguredProject(id, timeZone)))
-  const known = configured?.config.console.people.find(({ name }) => name.toLowerCase() === person.toLowerCase())
-  const mayDraft = configured?.config.readOnly === false && (known === undefined || hasRole(known.role, draftRole))
   const analyst = configured?.config.analystDatabaseUrl ?? null
   const [url, from] = analyst === null ? [databaseUrl, setting] : [analyst, 'DESKMIRROR_ANALYST_DATABASE_URL']
   return {
     ...{ project, now, db: projectDb(project.projectId), address: { databaseUrl, databaseSetting: setting } },
-    ...{ person: known?.name ?? person, hidesMessages: known?.hidesMessages === true },
-    ...{ drafts: mayDraft ? configured : null, query: await openBoundedQuery(url, from) },
+    person: findListed(configured?.config ?? null, person)?.name ?? person,
+    ...readAccess(options, false),
+    query: await openBoundedQuery(url, from),
+  }
+}
+
+function findListed(config: Config | null, person: string) {
+  return config?.console.people.find(({ name }) => isSamePerson(name, person))
+}
+
+/**
+ * What the person may, by the settings as they are now: a role that is taken away, or words that are to be hidden, hold for
+ * the next call. `wasListed`: the settings named the person when the server started; if they no longer do, nothing is left.
+ * Throws UserError if the settings cannot be read.
+ */
+function readAccess({ configured, person, readConfig }: ServeOptions, wasListed: boolean) {
+  if (configured === null) return { hidesMessages: false, drafts: null }
+  const config = readConfig()
+  const known = findListed(config, person)
+  const isRemoved = wasListed && known === undefined
+  const project = config.projects.find(({ name }) => name === configured.project.name)
+  const mayDraft = !config.readOnly && !isRemoved && (known === undefined || hasRole(known.role, draftRole))
+  return {
+    hidesMessages: isRemoved || known?.hidesMessages === true,
+    drafts: mayDraft && project !== undefined ? { config, project } : null,
   }
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { asDrafts, importWritebacks } from '../app/import.ts'
 import { reviewQueuedBatch } from '../app/review.ts'
 import { workerAddress } from '../console/sign-in-links.ts'
-import { commonFields, operations, operationTypes } from '../outbox/core/operations.ts'
+import { commonFields, isCorrection, operations, operationTypes } from '../outbox/core/operations.ts'
 import { describeEffect, describeGroup, describeOrder, outcomeLabels } from '../outbox/core/review-labels.ts'
 import { mistakeText } from '../outbox/core/writeback-request.ts'
 import type { OnReviews } from '../outbox/outbox.ts'
@@ -19,6 +19,8 @@ const rowHelp = operations.map((operation) => {
   return `operation "${operation}" (${summary}): ${[`${target}_id`, ...Object.keys(fields)].join(', ')}`
 })
 const commonHelp = Object.entries(commonFields).map(([name, { help }]) => `${name} (${help})`)
+
+const hiddenOutcome = 'shown to those who may see names and addresses'
 
 const row = z.record(z.string(), z.unknown())
 
@@ -45,14 +47,14 @@ export const proposeTool = defineTool({
     ...{ rows, mistakes: rows },
   }),
   isOffered: ({ drafts }) => drafts !== null,
-  run: async ({ rows, reason: note, title = null, allowDuplicates }, { drafts, now }, createdBy) => {
+  run: async ({ rows, reason: note, title = null, allowDuplicates }, { drafts, hidesMessages, now }, createdBy) => {
     if (drafts === null) throw new Error('nothing can be proposed here')
     const { config, project } = drafts
     // Whatever the order of the members, the same rows are the same bytes, which are imported once.
     const bytes = Buffer.from(rows.map((row) => `${toCanonicalJson(JSON.stringify(row))}\n`).join(''))
     const source = { source: Readable.from([bytes]), name: 'proposal', parse: { format: 'jsonl' } } as const
     const report = await importWritebacks(config, project, source, {
-      ...{ ...asDrafts, now: now(), mistakesPath: null, allowDuplicates, createdBy, title, note },
+      ...{ ...asDrafts, now: now(), mistakesTarget: null, allowDuplicates, createdBy, title, note },
       audit: (count, alreadyQueued, batch) => ({
         ...{ project: project.projectId, person: createdBy, role: 'assistant', action: 'imported_drafts', count },
         subject: count === 0 ? null : batch,
@@ -76,27 +78,34 @@ export const proposeTool = defineTool({
     const shown: object[] = []
     const onReviews: OnReviews = async (reviews) => {
       for (const review of reviews) {
-        const { position: row, outcome, action, target, visitorName, lastWords } = review
+        const { position: row, outcome, action, target, visitorName, lastWords, senderName, marks } = review
         const effect = `${describeEffect(review)}${describeOrder(review)}`
+        // Whether a name is there already tells the name to who guessed it.
+        const isHidden = hidesMessages && isCorrection(operationTypes[review.operation])
         shown.push({
           row,
-          outcome: outcomeLabels[outcome],
+          outcome: isHidden ? hiddenOutcome : outcomeLabels[outcome],
           action,
           target,
           visitorName,
           effect,
           lastWords: lastWords?.text ?? null,
+          senderName,
+          marks,
         })
       }
     }
     // Of rows that have not left.
     const { review } = await reviewQueuedBatch(config, project, batch, { now: now(), onReviews })
     const { http, projects } = config
+    const hasHidden = hidesMessages && rows.some(({ operation }) => operation === 'visitor')
     return {
       outcome: report.outcome === 'imported before' ? 'proposed before' : 'drafted',
       ...{ batch, queued, alreadyQueued, rows: shown, mistakes: [], notices: notices.map(mistakeText) },
       mirrorAsOf: review.mirrorAsOf,
-      groups: review.groups.map((group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`),
+      groups: (hasHidden ? [] : review.groups).map(
+        (group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`,
+      ),
       approve: {
         page: http && workerAddress(http) + path`/console/p/${project.name}/batches/${batch}`,
         command: projectCommandHint(projects, project.name)(`writeback batches show ${batch}`),

@@ -1,5 +1,7 @@
 /** Makes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
+import { cleanKey } from '../values/invisible.ts'
 import { nearestNames } from '../values/nearest-names.ts'
+import { isSamePerson } from '../values/person-name.ts'
 import { UserError } from '../values/user-error.ts'
 import type { BatchSummary } from './core/batches.ts'
 import type {
@@ -82,11 +84,13 @@ function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decis
   return unchanged(`${id} waits for approval, so nothing of it is sent`, next)
 }
 
-/** Parts of ids and of the batch's name become whole ones. */
+/** Parts of ids and of the batch's name become whole ones, and a person's name all of its spellings. */
 async function resolveSelection(outbox: Outbox, selection: OutboxFilter): Promise<OutboxFilter> {
-  const { ids, batch } = selection
+  const { ids, batch, approvedBy } = selection
+  const isApprover = (name: string) => approvedBy?.some((other) => isSamePerson(other, name)) === true
   return {
     ...selection,
+    ...(approvedBy && { approvedBy: [...approvedBy, ...(await outbox.listApprovers()).filter(isApprover)] }),
     ...(ids && { ids: await resolveIds(outbox, ids) }),
     ...(batch !== undefined && { batch: (await requireBatch(outbox, batch)).id }),
   }
@@ -124,8 +128,10 @@ async function stayedByStatus(
   const stayed = decision === 'approval_undone' ? [] : present.filter(({ status }) => !canMove(status, decision))
   // Their status allows the decision, and something else does not: their batch is stopped, or one's own approval.
   const refused = present.filter(({ status }) => canMove(status, decision))
+  const isExplained =
+    decision === 'approved' || decision === 'approval_undone' || (decision === 'retried' && made.approveOwn === false)
   const [example] =
-    refused.length > 0 && (decision === 'approved' || decision === 'approval_undone')
+    refused.length > 0 && isExplained
       ? await outbox.list({ ...filter, statuses: refused.map(({ status }) => status) }, 1)
       : []
   return [
@@ -180,9 +186,11 @@ function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
 const namesConsidered = 10_000
 const maxSuggestions = 3
 
-/** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
-export async function requireBatch(outbox: Outbox, name: string, what = 'nothing was changed'): Promise<BatchSummary> {
-  const batch = await outbox.findBatch(name)
+/** `typed`: a batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
+export async function requireBatch(outbox: Outbox, typed: string, what = 'nothing was changed'): Promise<BatchSummary> {
+  const name = cleanKey(typed)
+  // SQL may have given it a name that a person would not paste.
+  const batch = (await outbox.findBatch(typed)) ?? (await outbox.findBatch(name))
   if (batch !== null) return batch
   const names = await outbox.listBatchNames(namesConsidered)
   const [only, ...others] = name === '' ? [] : names.filter((known) => known.startsWith(name))

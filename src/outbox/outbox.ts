@@ -44,6 +44,7 @@ export {
   commonFields,
   commonNames,
   commonValue,
+  isCorrection,
   isOperation,
   type Operation,
   operations,
@@ -53,6 +54,7 @@ export {
   reviewActions,
 } from './core/operations.ts'
 export {
+  type Candidate,
   type ClaimableWriteback,
   type EventLogEntry,
   type NamedEntry,
@@ -72,6 +74,7 @@ export {
   outcomeLabels,
   shortId,
 } from './core/review-labels.ts'
+export { describeTextChanges } from './core/review-marks.ts'
 export type { ReviewGroup, ReviewSummary } from './core/review-summary.ts'
 export {
   presentStatuses,
@@ -115,6 +118,7 @@ export {
   circuitNotices,
   evaluateCircuits,
   isBlocked,
+  mayBeOpen,
   operationsWithoutScope,
   toClaimFilter,
   withoutProjectNotices,

@@ -12,8 +12,9 @@ import {
   estimateBatchMs,
   longestRest,
   type Pace,
+  pauseReason,
 } from './core/batches.ts'
-import type { EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
+import type { Candidate, EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
 import { laneBlockingStatuses, type StatusCounts, type WritebackStatus } from './core/state.ts'
 import { approvable, requireBatch, resolveIds } from './decide.ts'
 import { evaluateCircuits } from './send/circuit-breaker.ts'
@@ -23,6 +24,8 @@ export type ShowWritebackReport = {
   readonly project: ProjectName
   readonly writeback: NamedEntry
   readonly events: readonly EventLogEntry[]
+  /** Messages that may be it, although no response proved it. */
+  readonly candidates: readonly Candidate[]
   /** The write-back that must be settled before this one can be sent; null if none. */
   readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null
   /** How many write-backs of the same target wait for this one. */
@@ -41,6 +44,7 @@ export async function readWriteback(outbox: Outbox, id: string): Promise<Omit<Sh
   return {
     writeback,
     events: await outbox.listEvents(writeback.id),
+    candidates: await outbox.readCandidates(writeback.id),
     waitsFor: before === undefined ? null : { id: before.id, status: before.status },
     holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
   }
@@ -95,7 +99,7 @@ export async function describeBatch(
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
 export async function estimateBatch(
   outbox: Outbox,
-  { limits, worker, now }: Pace,
+  { limits, worker, now, pausedUntil }: Pace,
   { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,
   counted: Awaited<ReturnType<Outbox['countByOperation']>> | null = null,
 ): Promise<BatchEstimate> {
@@ -110,7 +114,8 @@ export async function estimateBatch(
   const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), now)
   const circuit = all ?? batches.get(id)
   const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
-  const rest = longestRest([pause, await outbox.findBatchRest(id)], now)
+  const asked = pausedUntil === null ? null : { until: pausedUntil, because: pauseReason }
+  const rest = longestRest([pause, asked, await outbox.findBatchRest(id)], now)
   return {
     ...none,
     queuedEarlier,

@@ -81,16 +81,28 @@ const sendMessage: Run = ({ project: { mutate, view }, params, body }) => {
   return view().messages.current(conversation, sent)
 }
 
-const setHandled: Run = ({ project: { mutate, view }, params, body }) => {
+const setHandled: Run = ({ project: { mutate, view }, params, body, switches: s }) => {
   const { handled } = readBody(body, { handled: 'boolean' })
-  const { id } = view().conversations.find(params.conversationId)
+  const conversation = view().conversations.find(params.conversationId)
+  const { id } = conversation
+  if (s['writes.effect'] === 'none') return view().conversations.current(conversation)
   return view().conversations.current(mutate.setHandled(id, handled === true))
 }
 
-const updateVisitor: Run = ({ project: { mutate, view }, params, body }) => {
+const storedForms: Record<Switches['visitors.stores'], (text: string | null) => string | null> = {
+  'as-sent': (text) => text,
+  'one-space': (text) => text?.trim().replace(/\s+/g, ' ') ?? null,
+  'lower-case': (text) => text?.toLowerCase() ?? null,
+  untagged: (text) => text?.replace(/\+[^@+]*@/, '@') ?? null,
+  empty: (text) => text ?? '',
+}
+
+const updateVisitor: Run = ({ project: { mutate, view }, params, body, switches: s }) => {
   const { name, email } = readBody(body, { name: 'text or null', email: 'text or null' })
-  const { id } = view().visitors.find(params.visitorId)
-  const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+  const visitor = view().visitors.find(params.visitorId)
+  const { id } = visitor
+  if (s['writes.effect'] === 'none') return view().visitors.current(visitor)
+  const textOrNull = (value: unknown) => storedForms[s['visitors.stores']](typeof value === 'string' ? value : null)
   return view().visitors.current(mutate.renameVisitor(id, textOrNull(name), textOrNull(email)))
 }
 
@@ -110,7 +122,12 @@ const listActivity: Run = ({ project, params, query, switches: s }) => {
 
 const listCalls: Run = ({ project, query, switches: s }) => {
   const bounds = { from: s['calls.from'], to: s['calls.to'] }
-  return project.view().calls.page(createQueryReader(query, s).page(bounds, { need: s['calls.range'] }))
+  const need = s['calls.window'] > 0 ? 'required' : s['calls.range']
+  const page = createQueryReader(query, s).page(bounds, { need })
+  const wideMs = (page.upper?.at ?? 0) - (page.lower?.at ?? 0)
+  if (s['calls.window'] > 0 && wideMs > s['calls.window'] * dayMs)
+    throw validationProblem({ field: 'to', message: `must be within ${s['calls.window']} days of from` })
+  return project.view().calls.page(page)
 }
 
 const getRecording: Run = ({ project, params, switches: s }) => {
@@ -125,7 +142,8 @@ const single =
   ({ project, params }) =>
     project.view()[kind].single(params[id])
 
-const month = 30 * 86_400_000
+const dayMs = 86_400_000
+const month = 30 * dayMs
 
 const getAnalytics: Run = ({ project, query, switches: s, now }) => {
   const reader = createQueryReader(query, s)

@@ -17,6 +17,8 @@ const busyFor1s = envelope(503, 'SERVICE_UNAVAILABLE', { 'retry-after': '1' })
 const internalError = envelope(500, 'INTERNAL_ERROR')
 /** As when another client used the key. */
 const overLimit = envelope(429, 'rate_limited', { 'retry-after': '1' })
+/** As a gateway answers, which says nothing of what happened behind it. */
+const busyGateway = htmlPage(429, 'Too Many Requests')
 const badGateway = htmlPage(502, 'Bad Gateway')
 
 export const faultKinds = {
@@ -37,6 +39,8 @@ export const faultKinds = {
   slow: { done: true },
   'foreign-429': { done: false, respond: overLimit },
   'foreign-429-after': { done: true, respond: overLimit },
+  'html-429': { done: false, respond: busyGateway },
+  'html-429-after': { done: true, respond: busyGateway },
   redirect: { done: false, respond: () => ({ status: 302, headers: { location: '/elsewhere' }, body: '' }) },
   /** The status that `fault.status` names. */
   status: { done: false, respond: oddStatus },
@@ -63,7 +67,7 @@ export type ScriptedFault = {
 }
 
 const allKinds = Object.keys(faultKinds) as FaultKind[]
-const optInKinds = /^(foreign-429-after|huge|slow|status|says-failed)/
+const optInKinds = /^(foreign-429-after|html-429|huge|slow|status|says-failed)/
 const defaultKinds = allKinds.filter((kind) => !optInKinds.test(kind))
 
 export function createFaults(random: Random, switches: () => Switches) {
@@ -109,7 +113,7 @@ function envelope(status: number, code: string, headers: Record<string, string> 
   return (requestId: string) => jsonResponse(status, JSON.stringify({ error, requestId }), headers)
 }
 
-function htmlPage(status: number, title: string) {
+export function htmlPage(status: number, title: string) {
   const body = `<html><head><title>${status} ${title}</title></head><body><h1>${title}</h1></body></html>`
   return (): ServiceResponse => ({ status, headers: { 'content-type': 'text/html; charset=utf-8' }, body })
 }

@@ -47,8 +47,14 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
       agentWrites(id, { senderDisplayName, content }),
     /** A reply that is sent by the API. */
-    replyArrives: (id: string, content: string, senderDisplayName: string) =>
-      agentWrites(id, { senderDisplayName, content, reply: true }),
+    replyArrives(id: string, content: string, senderDisplayName: string) {
+      const { lastMessageAt, lastMessageSenderType, handledAt } = conversations.get(id)
+      const added = agentWrites(id, { senderDisplayName, content, reply: true })
+      const shows = switches()['reply.shows']
+      const hidden = { lastMessageAt, lastMessageSenderType, ...(shows === 'nothing' && { handledAt }) }
+      if (shows !== 'all') conversations.change(conversations.get(id).index, hidden)
+      return added
+    },
     setHandled(id: string, handled: boolean) {
       const patch = handled ? { handledAt: clock(), waitingSince: null } : { handledAt: null }
       return conversations.change(conversations.get(id).index, { ...patch, updatedAt: clock() })
@@ -60,6 +66,16 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       if (state.messages(conversation)[k] === undefined) throw new RangeError(`the conversation has no message ${k}`)
       state.editMessage(conversation, k, { content })
     },
+    /** `k`: which message of the conversation, of all that it ever had. The times of the conversation follow its last one. */
+    deleteMessage(id: string, k: number) {
+      const conversation = conversations.get(id)
+      if (k >= state.countMessages(conversation)) throw new RangeError(`the conversation has no message ${k}`)
+      state.removeMessage(conversation, k)
+      const lastMessageAt = state.messages(conversation).at(-1)?.createdAt ?? conversation.lastMessageAt
+      if (lastMessageAt !== conversation.lastMessageAt) conversations.change(conversation.index, { lastMessageAt })
+    },
+    /** A message that was deleted is there again. */
+    restoreMessage: (id: string, k: number) => state.restoreMessage(conversations.get(id), k),
     addVisitor({ name = 'New Visitor', email = null }: { name?: string | null; email?: string | null } = {}) {
       const [index, now] = [visitors.nextIndex(), clock()]
       const id = seedData.visitors.ids.idAt(index)
@@ -81,6 +97,8 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       if (state.activity(visitor)[k] === undefined) throw new RangeError(`the visitor has no entry ${k}`)
       state.editActivity(visitor, k, { variantSeed })
     },
+    /** `k`: which entry of the visitor's activity, of all that there ever were. */
+    deleteActivity: (id: string, k: number) => state.removeActivity(visitors.get(id), k),
     deleteVisitor: (id: string) => visitors.remove(id),
     /** `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time. */
     addCall(visitorId = anyVisitorId(), agoMs = 0) {
@@ -126,6 +144,13 @@ const randomMutations = {
     1,
     ({ mutate, state, conversation, text }) =>
       conversation && state.messages(conversation).length > 0 && mutate.editMessage(conversation.id, 0, text),
+  ],
+  deleteMessage: [
+    1,
+    ({ mutate, state, conversation, draw }) =>
+      conversation &&
+      state.countMessages(conversation) > 1 &&
+      mutate.deleteMessage(conversation.id, draw % (state.countMessages(conversation) - 1)),
   ],
   deleteConversation: [1, ({ mutate, conversation }) => conversation && mutate.deleteConversation(conversation.id)],
   deleteVisitor: [1, ({ mutate, visitor }) => visitor && mutate.deleteVisitor(visitor.id)],

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { type Json, stringifyJson } from '../values/json.ts'
 import type { Switches } from './switches.ts'
 
@@ -29,6 +29,14 @@ export function withUpperIds(response: ServiceResponse): ServiceResponse {
   return { ...response, body: response.body.replace(uuid, (id) => id.toUpperCase()) }
 }
 
+const compressions: Record<Switches['encoding.unasked'], (plain: Buffer) => Buffer> = {
+  none: (plain) => plain,
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+}
+
 export async function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
@@ -40,10 +48,13 @@ export async function sendResponse(
     response.writeHead(200, answer.headers)
     return sendChunks(response, hugeBody(s['fault.hugeMb']))
   }
-  const isGzipped = s.gzip && /\bgzip\b/.test(String(request.headers['accept-encoding'])) && answer.body !== ''
-  const plain = Buffer.from(answer.body)
-  const bytes = isGzipped ? gzipSync(plain) : plain
-  const headers: Record<string, string> = { ...answer.headers, ...(isGzipped ? { 'content-encoding': 'gzip' } : {}) }
+  const isAccepted = s.gzip && /\bgzip\b/.test(String(request.headers['accept-encoding']))
+  const unasked = s['encoding.unasked']
+  const wanted = unasked === 'none' && isAccepted ? 'gzip' : unasked
+  const encoding = answer.body === '' ? 'none' : wanted
+  const bytes = compressions[encoding](Buffer.from(answer.body))
+  const headers: Record<string, string> = { ...answer.headers }
+  if (encoding !== 'none') headers['content-encoding'] = encoding
   if (answer.status !== 204) headers['content-length'] = String(bytes.length)
   response.writeHead(answer.status, headers)
   if (fault !== 'truncated') return void response.end(bytes)

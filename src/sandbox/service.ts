@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { type Json, stringifyJson } from '../values/json.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { findRoute, isList, isWrite, type RouteMatch, type Scope } from './endpoints.ts'
-import { createFaults, type FaultKind, faultOf } from './faults.ts'
+import { createFaults, type FaultKind, faultOf, htmlPage } from './faults.ts'
 import { applyRandomMutations, parseMutationKinds } from './mutations.ts'
 import { checkQuery, notFound, Problem, problemResponse, validationProblem } from './problem.ts'
 import type { Project } from './project.ts'
@@ -105,6 +105,8 @@ function respond(received: Received, match: RouteMatch | undefined): ServiceResp
   try {
     if (match === undefined) throw notFound('path')
     const project = authorize(received, match)
+    const refusal = refuse(received, s)
+    if (refusal !== null) return refusal
     const faulty = fault === null ? undefined : faultOf(fault).respond?.(requestId, s)
     if (fault !== null && faulty !== undefined && !faultOf(fault).done) return faulty
     const performed = perform(received, project, match)
@@ -127,6 +129,11 @@ function authorize({ service, incoming, entry }: Received, { operation: { scope 
   if (key === undefined) throw new Problem('api_key_invalid', 'The API key is unknown or revoked')
   entry.keyId = key.id
   service.keyLimits.countRequest(key.id, entry.write, entry.arrivedAt)
+  const mostInFlight = service.switches()['rate.inFlight']
+  const isInFlight = ({ keyId, answeredAt, status }: RequestLogEntry) =>
+    keyId === key.id && answeredAt === null && status === null
+  if (mostInFlight > 0 && service.requestLog.filter(isInFlight).length > mostInFlight)
+    throw new Problem('rate_limited', 'Too many requests at once')
   if (params.projectId !== undefined && key.projectId !== params.projectId.toLowerCase())
     throw new Problem('api_key_wrong_project', 'The API key belongs to a different project')
   if (scope !== null && !key.scopes.includes(scope))
@@ -134,6 +141,26 @@ function authorize({ service, incoming, entry }: Received, { operation: { scope 
   const project = service.projects.get(key.projectId)
   if (project === undefined) throw new Problem('api_key_invalid', 'The API key belongs to no project')
   return project
+}
+
+/** Refuses what concerns `refused.paths`, whatever the key may do. Throws Problem, or returns the answer of a gateway. */
+function refuse({ incoming }: Received, s: Switches): ServiceResponse | null {
+  const parts = s['refused.paths'].split(',').filter((part) => part !== '')
+  if (!parts.some((part) => incoming.path.includes(part))) return null
+  switch (s['refused.answer']) {
+    case 'wrong-project':
+      throw new Problem('api_key_wrong_project', 'The API key belongs to a different project')
+    case 'invalid-key':
+      throw new Problem('api_key_invalid', 'The API key is unknown or revoked')
+    case 'restricted':
+      throw new Problem('conversation_restricted', 'This conversation is restricted')
+    case 'gateway-403':
+      return htmlPage(403, 'Forbidden')()
+    case 'gateway-404':
+      return htmlPage(404, 'Not Found')()
+    case 'gateway-405':
+      return htmlPage(405, 'Method Not Allowed')()
+  }
 }
 
 /** Performs the operation. Throws Problem. */

@@ -22,26 +22,34 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs) {
   }
 }
 
-/** Rows below others, oldest first: those of the seed, those that came later, and what was changed in either. */
+/** Rows below others, oldest first: those of the seed, those that came later, and what was changed or removed of either. */
 function createChildren<Parent extends { readonly index: number }, Row>(seeded: (parent: Parent) => readonly Row[]) {
   const added = new Map<number, Row[]>()
   const edited = new Map<string, Partial<Row>>()
+  const removed = new Set<string>()
+  const everAdded = (parent: Parent): readonly Row[] => [...seeded(parent), ...(added.get(parent.index) ?? [])]
   return {
     of: (parent: Parent): readonly Row[] => {
-      const all = [...seeded(parent), ...(added.get(parent.index) ?? [])]
-      return edited.size === 0 ? all : all.map((row, k) => ({ ...row, ...edited.get(`${parent.index}/${k}`) }))
+      const all = everAdded(parent)
+      const shown = edited.size === 0 ? all : all.map((row, k) => ({ ...row, ...edited.get(`${parent.index}/${k}`) }))
+      return removed.size === 0 ? shown : shown.filter((_, k) => !removed.has(`${parent.index}/${k}`))
     },
+    /** How many there were, with those that were removed. */
+    countEver: (parent: Parent): number => everAdded(parent).length,
     add({ index }: Parent, row: Row): Row {
       added.set(index, [...(added.get(index) ?? []), row])
       return row
     },
     /** Changes the `k`-th without changing any time. */
     edit: ({ index }: Parent, k: number, patch: Partial<Row>) => void edited.set(`${index}/${k}`, patch),
+    /** Removes the `k`-th, of those that there ever were. */
+    remove: ({ index }: Parent, k: number) => void removed.add(`${index}/${k}`),
+    restore: ({ index }: Parent, k: number) => void removed.delete(`${index}/${k}`),
   }
 }
 
 function createMessages({ conversations }: SeedData, clock: () => EpochMs) {
-  const { of, add, edit } = createChildren<Conversation, Message>(({ index }) =>
+  const { of, add, edit, remove, restore, countEver } = createChildren<Conversation, Message>(({ index }) =>
     index < conversations.count ? conversations.messages(index) : [],
   )
   let nextId = conversations.firstFreeMessageId
@@ -52,20 +60,24 @@ function createMessages({ conversations }: SeedData, clock: () => EpochMs) {
       return add(conversation, { ...content, id: nextId++, createdAt })
     },
     editMessage: edit,
+    removeMessage: remove,
+    restoreMessage: restore,
+    countMessages: countEver,
   }
 }
 
 function createActivity({ activityOf, visitors }: SeedData, clock: () => EpochMs) {
-  const { of, add, edit } = createChildren<Visitor, Activity>((visitor) =>
+  const { of, add, edit, remove, countEver } = createChildren<Visitor, Activity>((visitor) =>
     visitor.index < visitors.count ? activityOf(visitors.seedRow(visitor.index)) : [],
   )
   return {
     activity: of,
     addActivity(visitor: Visitor, entry: Omit<Activity, 'at' | 'position'>) {
       const at = Math.max(clock(), visitor.lastSeenAt)
-      return add(visitor, { ...entry, at, position: of(visitor).length })
+      return add(visitor, { ...entry, at, position: countEver(visitor) })
     },
     editActivity: edit,
+    removeActivity: remove,
   }
 }
 

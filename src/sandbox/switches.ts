@@ -34,6 +34,7 @@ const switchTable = {
   'calls.by': 'startedAt | endedAt: time that `from` and `to` compare and the list is ordered by',
   'calls.from': inclusiveBound,
   'calls.to': exclusiveBound,
+  'calls.window': '0: days between `from` and `to` at most; more gets a 400; 0 = any number',
   'calls.range': 'optional | required: whether `from` and `to` must be given',
   'calls.fields': 'plain | nested | snake: names and shape of a call',
   'analytics.range': 'required | optional: whether `from` and `to` must be given',
@@ -56,6 +57,8 @@ const switchTable = {
   'messages.bound': inclusiveBound,
   'messages.limit': 'honoured | ignored: whether the messages list honours `limit`',
   'messages.page': '50: messages in a page where `limit` is absent or ignored',
+  'messages.most': '0: how many messages a list has at most, the last ones; 0 = all of the conversation',
+  'messages.kilobytes': '0: kilobytes that are added to the text of each message',
   'query.unknown': 'ignored | rejected: what an unknown query parameter does',
   'limit.over': 'rejected | clamped | honoured: what a `limit` over 200 does',
   hasMore:
@@ -100,6 +103,8 @@ const switchTable = {
   'reply.sender': 'agent | human | ai | visitor | system: its shown sender type',
   'reply.kind': 'utterance | api_message | event: its shown kind',
   'reply.seconds': '±0: seconds added to its time',
+  'reply.shows':
+    'all | reopened | nothing: what its conversation shows of it: everything, only that it is open again, or nothing',
   'reply.late': '0: milliseconds before it appears in the list of messages',
   'stale.ms': '0: how long a list shows the old version of a changed row',
   'reopen.byVisitor': "true: whether a visitor's message clears `handledAt`",
@@ -107,10 +112,17 @@ const switchTable = {
     '404 | 410 | 403: the status of the answer for a row that is not there; 403 says that it is of another project',
   'missing.rows':
     'none | ids | all: rows that are answered as if they were not there, although they are: none, every one that is read by its id, or all of them in lists, too',
+  'refused.paths':
+    '"": comma-separated parts of paths, such as ids: requests to them are refused as `refused.answer` says',
+  'refused.answer':
+    'wrong-project | invalid-key | restricted | gateway-403 | gateway-404 | gateway-405: the answer, in the envelope or that of a gateway',
   'messages.forbidden': '0: 0..1: share of conversations whose messages are answered 403 `conversation_restricted`',
   'recordings.none': '200 | 404: response for a call without a recording',
   'note.field': "content | note | text | body: name of a note's text field",
   'writes.answer': '200 | 201 | 204 | 202: status of an accepted write; 204 has no body',
+  'writes.effect': 'done | none: whether flags and corrections that are answered as accepted change anything',
+  'visitors.stores':
+    'as-sent | one-space | lower-case | untagged | empty: how a name and an address are stored: without superfluous spaces, in lower case, without the `+tag` of an address, or empty instead of null',
   'writes.body':
     'row | id | nothing | null: response to an accepted write: the row, only its id, an object with nothing in it, or null',
   'token.answer':
@@ -123,6 +135,7 @@ const switchTable = {
     'none | odd | unfit: one row in eleven: `odd` ones are unusual but storable; `unfit` ones are too deep, too large, of another project, or no objects',
   'fields.drift': '0: 0: unchanged; 1: new fields appear; 2: they change type',
   gzip: 'false: whether responses are compressed for clients that accept it',
+  'encoding.unasked': 'none | gzip | deflate | br | zstd: how responses are compressed, whatever the client accepts',
   'errors.retryable': 'sensible | always | never | absent: value of `retryable`',
   'errors.issues': 'path | field | string: shape of an entry of `context.issues`',
   'errors.context': 'error | envelope: where `context` is',
@@ -131,6 +144,7 @@ const switchTable = {
   'rate.limit': '600: requests per key in a window',
   'rate.writes': '120: writes per key in a window',
   'rate.window': '60: length of the window in seconds',
+  'rate.inFlight': '0: requests of a key that may be in flight at once; one more gets a 429; 0 = any number',
   'rate.foreign': '0: requests in each window that another client makes with the same key',
   'rate.retryAfter': 'seconds | date | absent: form of the Retry-After header of a 429',
   'latency.before': '0: milliseconds before a request counts as received',
@@ -138,7 +152,7 @@ const switchTable = {
   'latency.spread': '0: 0..1: random part of each latency',
   'fault.rate': '0: 0..1: share of requests that meet a fault',
   'fault.kinds':
-    '"": comma-separated kinds of fault; empty = all but `foreign-429-after`, `huge`, `slow`, `status` and `says-failed`, the last two both before and after the operation',
+    '"": comma-separated kinds of fault; empty = all but `foreign-429-after`, `html-429`, `huge`, `slow`, `status` and `says-failed`; `html-429` and the last two both before and after the operation',
   'fault.on': 'all | reads | writes: which requests meet faults',
   'fault.status': '409: the status of `status` and `status-after`',
   'fault.says':

@@ -74,7 +74,8 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
         const delayOf = (row: Message) => changes.delayOf('messages', row.id) + (row.reply ? s['reply.late'] : 0)
         const visible = state.messages(conversation).filter((row) => state.clock() - row.createdAt >= delayOf(row))
         const rows = visible.map((row) => shown.message(conversation, row))
-        const sorted = byTime(rows, (row) => row.createdAt - changes.zone)
+        const most = s['messages.most'] === 0 ? rows.length : s['messages.most']
+        const sorted = byTime(rows.slice(-most), (row) => row.createdAt - changes.zone)
         return listPage(sorted, request, s['messages.order'], s, (row) => wire.message(conversation.id, row))
       },
       current: (conversation: Conversation, row: Message) =>

@@ -28,6 +28,7 @@ export function createWireFormat(projectId: string, { seedData: { random }, note
         id: s['ids.big'] ? 9_007_199_254_740_993n + BigInt(row.id) : row.id,
         conversationId,
         createdAt: shownTime(row.createdAt),
+        ...longText(row.content, s['messages.kilobytes']),
         ...driftingField(s, 'language', 'en', { code: 'en', sure: 0.97 }),
       }),
     visitor: (row: Visitor) =>
@@ -44,6 +45,10 @@ export function createWireFormat(projectId: string, { seedData: { random }, note
       createdAt: shownTime(createdAt),
     }),
   }
+}
+
+function longText(content: string, kilobytes: number): JsonObject {
+  return kilobytes === 0 ? {} : { content: `${content} ${'x'.repeat(kilobytes * 1024)}` }
 }
 
 const countries = ['DE', 'FR', 'JP', 'BR', 'US', null]

@@ -1,5 +1,5 @@
 /** Reads the body of a response as it arrives: decompressed and split on the way, so that its size needs no memory. */
-import { Readable, Writable } from 'node:stream'
+import { type Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
 import {
@@ -20,13 +20,18 @@ export type BodyReader = {
 
 const chunkSize = 1 << 18
 const gzip = { whole: zlib.gunzipSync, stream: () => zlib.createGunzip({ chunkSize }) }
-const decompressors = new Map([
+/** No client asks for zstd, and some proxies send it all the same. */
+const decompressors = new Map<string, Decompressor>([
   ['gzip', gzip],
   ['x-gzip', gzip],
   ['deflate', { whole: zlib.inflateSync, stream: () => zlib.createInflate({ chunkSize }) }],
+  ['zstd', { whole: zlib.zstdDecompressSync, stream: () => zlib.createZstdDecompress({ chunkSize }) }],
   ['br', { whole: zlib.brotliDecompressSync, stream: () => zlib.createBrotliDecompress({ chunkSize }) }],
 ])
-type Decompressor = typeof gzip
+type Decompressor = {
+  readonly whole: (bytes: Buffer, options: { readonly maxOutputLength: number }) => Buffer
+  readonly stream: () => Duplex
+}
 
 /** `encoding`: the Content-Encoding header. */
 export function createBodyReader(encoding: string | null, maxBytes: number): BodyReader {

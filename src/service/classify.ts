@@ -1,7 +1,8 @@
 /** The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure; never throws. */
+import { createHash } from 'node:crypto'
 import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
-import type { ApiFailure } from './core/api-failure.ts'
+import { type ApiFailure, tooLargeBody, webPageCode } from './core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from './core/api-request.ts'
 import { attachItems, decodeUtf8, type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
@@ -14,6 +15,8 @@ type RequestContext = {
   readonly receivedAt: EpochMs
   /** The length of the service's rate window: how long to wait after a 429 without Retry-After. */
   readonly defaultRetryAfterMs: Ms
+  /** Nothing at this address has answered as the service yet. */
+  readonly isNewAddress?: boolean
   readonly redact: (text: string) => string
 }
 
@@ -30,7 +33,7 @@ export function classifyExchange(exchange: ExchangeResult, context: RequestConte
 }
 
 function classifyBroken(exchange: Extract<ExchangeResult, { kind: 'broken' }>, context: RequestContext): ApiFailure {
-  const { head, mayHaveBeenSent, isRetryable } = exchange
+  const { head, mayHaveBeenSent, isRetryable, isTooLarge } = exchange
   const { request } = context
   // A refused write was not done, even if its response broke off. A read is sent again instead.
   if (isWrite(request) && head !== null && isCertainRefusal(head.status))
@@ -40,7 +43,15 @@ function classifyBroken(exchange: Extract<ExchangeResult, { kind: 'broken' }>, c
   if (!isRetryable && status !== null && request.method === 'GET' && status < 300)
     return { kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId }
   const statedResult = status !== null && isWrite(request) ? unprovenWrite(status, null)?.statedResult : undefined
-  return { kind: 'transient', why, mayHaveBeenSent, status, requestId, ...(statedResult && { statedResult }) }
+  return {
+    kind: 'transient',
+    why,
+    mayHaveBeenSent,
+    status,
+    requestId,
+    ...(statedResult && { statedResult }),
+    ...(isTooLarge && status !== null && status < 300 && { unreadable: tooLargeBody }),
+  }
 }
 
 /**
@@ -74,12 +85,22 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
   const unreadable = unreadableReason(request, text, envelope, withItems !== null)
   if (unreadable !== null || withItems === null) {
     const why = `${requestName(request)}: ${status} with ${unreadable ?? ''}`
-    return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
+    // Later it may be a page about maintenance; here the address leads elsewhere, and waiting changes nothing.
+    if (context.isNewAddress === true && !isWrite(request) && isWebPage(text))
+      return failed({ kind: 'refused', status, code: webPageCode, why, fields: [], requestId })
+    const hash = hashOf({ rest, batches })
+    return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId, unreadable: hash })
   }
   const serverDate = parseServerDate(head)
   const { requestedAt } = context
   const cursorLimit = toCursorLimit(serverDate, context)
   return { ok: true, response: { ...withItems, status, requestId, serverDate, cursorLimit, requestedAt } }
+}
+
+function hashOf({ rest, batches }: SplitBody): string {
+  const hash = createHash('sha256').update(rest)
+  for (const { bytes } of batches ?? []) hash.update(bytes)
+  return hash.digest('base64')
 }
 
 type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
@@ -115,13 +136,15 @@ function unreadableReason(request: ApiRequest, text: string | null, envelope: En
   if (isEmpty) return isRead || request.envelope === 'optional' ? 'an empty body' : null
   if (request.envelope === 'optional') return null
   if (envelope === null)
-    return text.trimStart().startsWith('<')
+    return isWebPage(text)
       ? 'a web page: a proxy, or another service, answers there'
       : 'a body that is not a JSON object'
   if (!isRead && envelope.data !== undefined && asJsonObject(envelope.data) === null) return 'data that is no object'
   if (!isWhole) return 'rows that are not JSON in UTF-8'
   return isRead && (envelope.data ?? null) === null ? 'no data in its envelope' : null
 }
+
+const isWebPage = (text: string | null): boolean => text?.trimStart().startsWith('<') === true
 
 function classifyStatus(
   status: number,
@@ -134,8 +157,11 @@ function classifyStatus(
   const code = toSafeLine(error?.code ?? `http_${status}`, context)
   const message = toSafeLine(errorMessage(error, status, head), context)
   const why = `${requestName(context.request)}: ${status} ${code}: ${message}`
-  if (status === 429 || error?.code === 'rate_limited')
-    return { kind: 'throttled', waitMs: retryAfterMs(head) ?? context.defaultRetryAfterMs, why, requestId }
+  if (status === 429 || error?.code === 'rate_limited') {
+    const isDocumented = status === 429 && error?.code === 'rate_limited'
+    const waitMs = retryAfterMs(head) ?? context.defaultRetryAfterMs
+    return { kind: 'throttled', waitMs, why, isDocumented, requestId }
+  }
   const unknown = status === 408 || status === 425 || (isWrite(context.request) && !refusals.includes(status))
   if (status >= 500 || unknown) {
     const waitMs = retryAfterMs(head)
@@ -150,8 +176,8 @@ function classifyStatus(
 }
 
 /**
- * The service's own codes of a 403 are about the key. Anything else that forbids a write (a gateway that rejects its text)
- * is about this write only: taken for a denied key, it would stop all other writes permanently.
+ * The service's own codes of a 403 are about the key, or about a row: src/service/core/whose-refusal.ts. Anything else that
+ * forbids a write (a gateway that rejects its text) is about this write, unless the project is forbidden as well.
  */
 function isAboutOneWrite(error: ErrorBody | null, request: ApiRequest): boolean {
   return request.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')

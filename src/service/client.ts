@@ -10,6 +10,7 @@ import { ApiError, type ApiFailure, describeFailure } from './core/api-failure.t
 import type { ApiGet, ApiRequest, ApiResponse, Priority, QueryParams } from './core/api-request.ts'
 import { type Connections, type HttpRequest, openConnections, sendHttpRequest } from './exchange.ts'
 import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
+import { createRefusals } from './refusals.ts'
 import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
 
 export type ClientOptions = {
@@ -17,6 +18,8 @@ export type ClientOptions = {
   readonly baseUrl: URL
   readonly key: string
   readonly budget: RequestBudget
+  /** The project of the key. Asked whether a refusal is about more than one row; without it, the status alone decides. */
+  readonly projectId?: string
   /** Refuses every request that is not a read, before it takes a slot. */
   readonly readOnly?: boolean
   /** Stops all waits and reads. A write that is being sent is not aborted: its response is evidence. */
@@ -34,6 +37,8 @@ export type ClientOptions = {
   /** A response that makes almost no progress for this time is aborted. */
   readonly stallMs?: Ms
   readonly maxBodyBytes?: number
+  /** Nothing is known of this address: a web page there is not the service's, and a person has to correct the address. */
+  readonly isNewAddress?: boolean
   /** How long the key pauses after a 429 without Retry-After: the rate's window. */
   readonly defaultRetryAfterMs?: Ms
   readonly retries?: RetryPolicy
@@ -57,6 +62,8 @@ export type Client = {
    * if `readOnly` forbids it.
    */
   readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
+  /** Whether the service answers for the project now, so that what failed is not an outage. Throws only bugs. */
+  readonly isProjectServed: () => Promise<boolean>
   readonly requestCount: () => number
   /** Whether the service has responded to any of them. */
   readonly hasServiceResponded: () => boolean
@@ -67,14 +74,35 @@ export type Client = {
 export function createClient(options: ClientOptions): Client {
   const { signal, log, retries = defaultRetryPolicy, random = Math.random, timeoutMs = defaultTimeoutMs } = options
   const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
-  const counts: RequestCounts = { sent: 0, hasServiceResponded: false }
+  const counts: RequestCounts = { sent: 0, hasServiceResponded: false, isNewAddress: options.isNewAddress ?? false }
   const send = createSend(options, connections, counts)
   const hasServiceResponded = () => counts.hasServiceResponded
   const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
   const retryDeps = { policy: retries, retryBudget: createRetryBudget(), random, signal, hasServiceResponded, onRetry }
+  const readUnjudged: ApiGet = (path, query, priority) => {
+    const canBeSmaller = Number(query.limit ?? 1) > 1
+    return withRetries(() => send({ method: 'GET', path, query, priority }), { ...retryDeps, canBeSmaller })
+  }
+  const { projectId, now = Date.now } = options
+  const refusals = projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })
+  /** Everything that uses the client relies on the kind of a failure, so it is settled here whose refusal it is. */
+  const judged = async (request: ApiRequest, exchange: () => Promise<ApiResponse>): Promise<ApiResponse> => {
+    try {
+      const response = await exchange()
+      refusals?.recordSuccess(request, response.requestedAt)
+      return response
+    } catch (error) {
+      if (!(error instanceof ApiError) || refusals === null) throw error
+      const failure = await refusals.judge(error.failure, request)
+      throw failure === error.failure ? error : new ApiError(failure, { cause: error })
+    }
+  }
   return {
-    get: (path, query, priority) => withRetries(() => send({ method: 'GET', path, query, priority }), retryDeps),
-    send,
+    get: (path, query, priority) =>
+      judged({ method: 'GET', path, query, priority }, () => readUnjudged(path, query, priority)),
+    send: (request, beforeSend) => judged(request, () => send(request, beforeSend)),
+    isProjectServed: async () =>
+      (await refusals?.isProjectServed({ method: 'GET', path: '', priority: 'write' })) ?? true,
     requestCount: () => counts.sent,
     hasServiceResponded,
     close: async () => {
@@ -83,7 +111,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-type RequestCounts = { sent: number; hasServiceResponded: boolean }
+type RequestCounts = { sent: number; hasServiceResponded: boolean; isNewAddress: boolean }
 
 function createSend(options: ClientOptions, connections: Connections, counts: RequestCounts): Client['send'] {
   const { baseUrl, key, budget, signal, timeoutMs = defaultTimeoutMs, stallMs = 10_000, now = Date.now } = options
@@ -122,10 +150,13 @@ function createSend(options: ClientOptions, connections: Connections, counts: Re
       },
     })
     if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
-    const outcome = classifyExchange(result, { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, redact })
+    const { isNewAddress } = counts
+    const context = { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, isNewAddress, redact }
+    const outcome = classifyExchange(result, context)
     const took_ms = now() - requestedAt
     options.log?.debug({ event: 'request.completed', method, path, ...outcomeFields(outcome), took_ms })
     options.onOutcome?.(priority, outcome.ok ? 'ok' : outcome.failure.kind)
+    if (outcome.ok) counts.isNewAddress = false
     if (outcome.ok) return outcome.response
     const { failure } = outcome
     if (failure.kind === 'throttled') await budget.recordThrottle(slot, failure.waitMs).catch(() => {})

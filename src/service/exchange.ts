@@ -4,10 +4,12 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { createRequire } from 'node:module'
+import { isIPv6 } from 'node:net'
+import { checkServerIdentity as checkByNode, type PeerCertificate } from 'node:tls'
 import type { Dispatcher, Pool } from 'undici'
 import type { Ms } from '../values/time.ts'
 import { type BodyReader, createBodyReader } from './body-reader.ts'
-import type { SplitBody } from './row-splitter.ts'
+import type { SplitBody, UnreadableReason } from './row-splitter.ts'
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -28,6 +30,8 @@ export type ExchangeResult =
       readonly mayHaveBeenSent: boolean
       readonly head: ResponseHead | null
       readonly isRetryable: boolean
+      /** The body was longer than any that is read. */
+      readonly isTooLarge?: true
     }
   | { readonly kind: 'aborted'; readonly mayHaveBeenSent: boolean }
 
@@ -125,14 +129,14 @@ function createHandler(
     onResponseData(_controller, chunk) {
       state.receivedBytes += chunk.length
       const unreadable = state.isDone ? null : (state.body?.write(chunk) ?? null)
-      if (unreadable !== null) finishAndAbort(brokenResult(state, unreadable.why, unreadable.isRetryable))
+      if (unreadable !== null) finishAndAbort(unreadableResult(state, unreadable))
     },
     async onResponseEnd() {
       clearInterval(state.stallTimer)
       const read = await state.body?.end()
       if (state.head === null || read === undefined) finish(brokenResult(state, 'no response'))
       else if (read.ok) finish({ kind: 'complete', head: state.head, body: read.splitBody })
-      else finish(brokenResult(state, read.why, read.isRetryable))
+      else finish(unreadableResult(state, read))
     },
     onResponseError(_controller, error) {
       finish(brokenResult(state, describeNetworkError(error)))
@@ -150,8 +154,12 @@ function startStallCheck(state: ExchangeState, stallMs: Ms, onStalled: (result: 
   }, stallMs)
 }
 
-function brokenResult({ controller, head }: ExchangeState, why: string, isRetryable = true): ExchangeResult {
-  return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable }
+function brokenResult({ controller, head }: ExchangeState, why: string, isRetryable = true) {
+  return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable } as const
+}
+
+function unreadableResult(state: ExchangeState, { why, isRetryable, isTooLarge }: UnreadableReason): ExchangeResult {
+  return { ...brokenResult(state, why, isRetryable), ...(isTooLarge && { isTooLarge }) }
 }
 
 /** The text only: undici's errors carry sockets and headers. */
@@ -194,6 +202,19 @@ export function networkErrorText(code: string): string | undefined {
 // Only this part: the whole loads fetch, WebSocket and caches, too, four times as many files.
 const UndiciPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js')
 
+/**
+ * As Node.js does it, which compares IPv6 addresses as they are written: a certificate has `0:0:0:0:0:0:0:1`, an address
+ * `::1`. Node.js puts a name in quotes that could be read as several.
+ */
+export function checkServerIdentity(host: string, certificate: PeerCertificate): Error | undefined {
+  const error = checkByNode(host, certificate)
+  const names = certificate.subjectaltname ?? ''
+  if (error === undefined || !isIPv6(host) || names.includes('"')) return error
+  const toShort = (address: string) => URL.parse(`http://[${address}]`)?.hostname
+  const addresses = names.split(', ').flatMap((name) => /^IP Address:(.+)$/.exec(name)?.[1] ?? [])
+  return addresses.some((address) => isIPv6(address) && toShort(address) === toShort(host)) ? undefined : error
+}
+
 export type Connections = {
   /** `origin`: like `https://service.example`. */
   readonly forOrigin: (origin: string) => { readonly reads: Dispatcher; readonly writes: Dispatcher }
@@ -204,7 +225,7 @@ export type Connections = {
 /** Unlimited: the budget limits concurrency, and a slot that waits for a connection is wasted. */
 export function openConnections(connectTimeoutMs: Ms = 10_000): Connections {
   const pools = new Map<string, { readonly reads: Pool; readonly writes: Pool }>()
-  const poolOptions = { allowH2: false, connect: { timeout: connectTimeoutMs } }
+  const poolOptions = { allowH2: false, connect: { timeout: connectTimeoutMs, checkServerIdentity } }
   return {
     forOrigin: (origin) => {
       const known = pools.get(origin)

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import type { Ms } from '../values/time.ts'
-import { ApiError, type ApiFailure } from './core/api-failure.ts'
+import { ApiError, type ApiFailure, tooLargeBody } from './core/api-failure.ts'
 
 /** Attempts of a read while the service has never responded: a wrong address should be reported soon. */
 const attemptsWithoutResponse = 3
@@ -47,12 +47,21 @@ type RetryDeps = {
   /** Whether the service has responded to anything so far. */
   readonly hasServiceResponded: () => boolean
   readonly onRetry: (failure: ApiFailure, waitMs: Ms) => void
+  /** The same may be asked for in a smaller request, so an answer that is too large is not asked for again. */
+  readonly canBeSmaller?: boolean
 }
 
 /** Throws ApiError after the last attempt, at once when the signal is aborted. */
 export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps): Promise<T> {
-  const { policy, retryBudget, random, signal } = deps
+  const { policy, retryBudget, random, signal, canBeSmaller = false } = deps
   let requestedWaitMs: Ms = 0
+  let unreadableBefore: string | undefined
+  /** Another attempt would get the same answer. */
+  const isRepeated = ({ unreadable }: Extract<ApiFailure, { kind: 'transient' }>) => {
+    const before = unreadableBefore
+    unreadableBefore = unreadable
+    return unreadable !== undefined && (unreadable === before || (canBeSmaller && unreadable === tooLargeBody))
+  }
   const attemptOnce = (attemptNumber: number) =>
     attempt().finally(() => {
       if (attemptNumber === 1) retryBudget.deposit()
@@ -63,7 +72,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
       // The budget delays the next attempt.
       return requestedWaitMs > policy.maxRequestedWaitMs ? null : 0
     }
-    if (failure.kind !== 'transient') return null
+    if (failure.kind !== 'transient' || isRepeated(failure)) return null
     const isUnreachable = !failure.mayHaveBeenSent && !deps.hasServiceResponded()
     if (retry >= (isUnreachable ? attemptsWithoutResponse : policy.attempts)) return null
     requestedWaitMs += failure.waitMs ?? 0

@@ -29,11 +29,11 @@ type DroppedRow = { readonly head: Buffer; readonly why: string }
 /** A response without the rows of its list. `batches` null: it has no list. */
 export type SplitBody = { readonly rest: Buffer; readonly batches: readonly RowBatch[] | null }
 
-/** Why a response cannot be read. `isRetryable`: another one may be readable. */
-export type UnreadableReason = { readonly why: string; readonly isRetryable: boolean }
+/** Why a response cannot be read. `isRetryable`: another one may be readable. `isTooLarge`: with fewer rows it may be. */
+export type UnreadableReason = { readonly why: string; readonly isRetryable: boolean; readonly isTooLarge?: true }
 
 export function tooLarge(maxBytes: number): UnreadableReason {
-  return { why: `a body of more than ${maxBytes} bytes`, isRetryable: true }
+  return { why: `a body of more than ${maxBytes} bytes`, isRetryable: true, isTooLarge: true }
 }
 
 /** A batch is parsed at once: about this many bytes and rows at most, or a single row. */

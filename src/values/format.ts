@@ -69,6 +69,11 @@ export function toPrintable(text: string): string {
   return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
 }
 
+/** The same, with line breaks and tabs, for what is written to a terminal as it is. */
+export function toPrintableLines(text: string): string {
+  return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, (found) => found.replace(/[^\n\t]/g, ' '))
+}
+
 /** In linear time; a regular expression for it takes quadratic time on long runs. */
 export function trimEnd(text: string, characters: string): string {
   let end = text.length

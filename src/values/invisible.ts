@@ -59,3 +59,24 @@ export function showInvisibleInLines(text: string): string {
 }
 
 const showCodes = (hidden: string) => [...hidden].map((character) => `[${codeOf(character)}]`).join('')
+
+/**
+ * A key that a person pasted, such as an id, a ref or the name of a batch: characters that nobody sees come along with it, and
+ * blanks around it, and would make another key of it.
+ */
+export function cleanKey(text: string): string {
+  return text
+    .replace(/\p{Cf}/gu, '')
+    .replace(/\p{Zs}/gu, ' ')
+    .trim()
+}
+
+/** Without blanks, and characters that nobody sees, around it; those within it stay. */
+export function trimInvisible(text: string): string {
+  const isSeen = (at: number) => !/[\s\p{Cf}]/u.test(text.charAt(at))
+  let [start, end] = [0, text.length]
+  // A regular expression would take quadratic time on long runs.
+  while (start < end && !isSeen(start)) start += 1
+  while (end > start && !isSeen(end - 1)) end -= 1
+  return text.slice(start, end)
+}

@@ -21,6 +21,11 @@ export function createAuditLog(db: Db) {
         .values({ code_hash: hashOf(code), expires_at: now + validForMs })
         .execute()
     },
+    hasLink: async (code: string, now: EpochMs): Promise<boolean> => {
+      const { rows } = await sql`
+        select 1 from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(db)
+      return rows.length > 0
+    },
     /** Whether the code was valid. It no longer is. */
     useLink: async (code: string, now: EpochMs): Promise<boolean> => {
       const { numAffectedRows } = await sql`

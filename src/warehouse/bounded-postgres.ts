@@ -15,11 +15,20 @@ import { splitPostgresUrl, valueTypes } from './postgres.ts'
 const maxReceivedBytes = 16 * 2 ** 20
 
 const { BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
-const parsed: readonly number[] = [BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TIMESTAMPTZ]
+const parsed: readonly number[] = [BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TIMESTAMPTZ]
+
+/** A whole part that would be rounded stays a text, with all its digits. */
+function parseNumeric(text: string): number | string {
+  const value = Number(text)
+  return Number.isSafeInteger(Math.trunc(value)) ? value : text
+}
 
 /** Other values, such as local times, intervals and arrays, are as Postgres writes them: JSON has no such thing. */
 const types = {
-  getTypeParser: (oid: number) => (parsed.includes(oid) ? valueTypes.getTypeParser(oid) : (text: string) => text),
+  getTypeParser: (oid: number) => {
+    if (oid === NUMERIC) return parseNumeric
+    return parsed.includes(oid) ? valueTypes.getTypeParser(oid) : (text: string) => text
+  },
 }
 
 export function openBoundedPostgres(url: string, setting: string, limitMs: Ms): BoundedQuery {

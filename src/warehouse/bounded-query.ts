@@ -5,13 +5,14 @@
 import type { Ms } from '../values/time.ts'
 import { type BoundedQuery, refusedStatement } from './bounded-answer.ts'
 import { parseDatabaseUrl } from './location.ts'
+import { pathToRead } from './read-only-folder.ts'
 
 /** One statement after the other, as each may take all that a machine has. By default, within the five seconds of an answer. */
 export async function openBoundedQuery(url: string, setting: string, limitMs: Ms = 4000): Promise<BoundedQuery> {
   const location = parseDatabaseUrl(url, setting)
   const query =
     location.kind === 'sqlite'
-      ? (await import('./bounded-sqlite.ts')).openBoundedSqlite(location.path, limitMs)
+      ? (await import('./bounded-sqlite.ts')).openBoundedSqlite(pathToRead(location), limitMs)
       : (await import('./bounded-postgres.ts')).openBoundedPostgres(location.url, setting, limitMs)
   let last: Promise<unknown> = Promise.resolve()
   return {

@@ -109,6 +109,15 @@ type KyselyConnection = DatabaseConnection & {
   isBroken: boolean
 }
 
+/**
+ * Immediate: SQLite could deny the write to a transaction that has read before. In Postgres the level is named, as a role or a
+ * database may have another default, under which a transaction does not see what it has waited for.
+ */
+const beginStatements: Readonly<Record<DatabaseKind, string>> = {
+  sqlite: 'begin immediate',
+  postgres: 'begin isolation level read committed',
+}
+
 function createKyselyDriver(pool: ConnectionPool): Driver {
   const run = async (kyselyConnection: DatabaseConnection, text: string) => {
     await (kyselyConnection as KyselyConnection).connection.run(text, [])
@@ -116,8 +125,7 @@ function createKyselyDriver(pool: ConnectionPool): Driver {
   return {
     init: async () => {},
     acquireConnection: async () => toKyselyConnection(await pool.acquire()),
-    // Immediate: SQLite could deny the write to a transaction that has read before.
-    beginTransaction: (connection) => run(connection, pool.kind === 'sqlite' ? 'begin immediate' : 'begin'),
+    beginTransaction: (connection) => run(connection, beginStatements[pool.kind]),
     commitTransaction: (connection) => run(connection, 'commit'),
     rollbackTransaction: async (connection) => {
       await run(connection, 'rollback').catch(() => {

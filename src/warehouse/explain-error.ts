@@ -83,8 +83,18 @@ const sqliteExternalErrors =
 /** Errors that pass by waiting. */
 const sqliteTransientErrors = /^SQLITE_(BUSY|LOCKED)/
 
+/** What the address leaves out, the driver takes from variables of Postgres. */
+function sourcesOf({ setting, url }: Extract<DatabaseLocation, { kind: 'postgres' }>) {
+  const { searchParams, password } = new URL(url)
+  const hasTls = ['sslmode', 'ssl', 'sslrootcert', 'sslcert'].some((name) => searchParams.has(name))
+  return {
+    withoutTls: hasTls ? `remove sslmode in ${setting}` : 'unset PGSSLMODE',
+    rightPassword: password === '' ? `correct PGPASSWORD, or ~/.pgpass, or write the password in ${setting}` : null,
+  }
+}
+
 /** `setting`: where the address is from. Codes of Node (E…), of TLS and of Postgres (five characters); if there is no code, the driver's message. */
-const postgresExplanations = (setting: string): ExplanationTable => [
+const postgresExplanations = (setting: string, sources: ReturnType<typeof sourcesOf>): ExplanationTable => [
   fixFirst(
     /^FILE_/,
     'a file that the address names (sslrootcert, sslcert, sslkey) cannot be read',
@@ -109,14 +119,18 @@ const postgresExplanations = (setting: string): ExplanationTable => [
   fixFirst(
     /does not support SSL|^ERR_SSL|^EPROTO/,
     'the server does not support TLS',
-    `remove sslmode in ${setting}, or enable TLS on the server`,
+    `${sources.withoutTls}, or enable TLS on the server`,
   ),
   fixFirst(
     /^28000/,
     'the server does not know this user, or does not accept the user this way from here (pg_hba.conf)',
     `correct the user in ${setting}, use TLS with ?sslmode=require, or change the server's settings`,
   ),
-  fixFirst(/^28/, 'the server refuses this user or this password', `correct user and password in ${setting}`),
+  fixFirst(
+    /^28/,
+    'the server refuses this user or this password',
+    sources.rightPassword ?? `correct user and password in ${setting}`,
+  ),
   fixFirst(
     /SASL|password/i,
     'the server requires a password',
@@ -242,7 +256,7 @@ function runtimeErrorCode(error: unknown): string {
 
 function findExplanation(location: DatabaseLocation, code: string): ErrorExplanation | undefined {
   const { setting } = location
-  if (location.kind === 'postgres') return lookUpExplanation(postgresExplanations(setting), code)
+  if (location.kind === 'postgres') return lookUpExplanation(postgresExplanations(setting, sourcesOf(location)), code)
   return explainSqlitePath(location.path, code, setting) ?? lookUpExplanation(sqliteExplanations(setting), code)
 }
 

@@ -1,11 +1,13 @@
 /** Opens the database that a URL names. Errors say what a person can do about them. */
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import { type ConnectionPool, withExplainedErrors } from './connection-pool.ts'
 import { explainOpenError, WarehouseError } from './explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './location.ts'
 import { EmptyWarehouseError } from './migrate.ts'
+import { pathToRead } from './read-only-folder.ts'
 import { openSqlitePool } from './sqlite.ts'
 import { openSqliteThread } from './sqlite-thread.ts'
 
@@ -25,6 +27,8 @@ export type WarehouseOptions = {
   readonly synchronous?: 'normal' | 'full'
   /** The setting that the URL is from, for errors. */
   readonly setting?: string | undefined
+  /** Those that are to be in the warehouse: their rows must not be in another schema of its database. */
+  readonly projects?: readonly ProjectId[] | undefined
 }
 
 /** `sqlite:PATH` or `postgres://…`. `use` closes the connections if it fails. Throws UserError. */
@@ -47,15 +51,17 @@ export async function openDatabase<T>(
 
 async function openPool(
   location: DatabaseLocation,
-  { access, apart, signal, readOnly = false, synchronous = 'normal' }: WarehouseOptions,
+  { access, apart, signal, readOnly = false, synchronous = 'normal', projects }: WarehouseOptions,
 ): Promise<ConnectionPool> {
   const isWriter = access !== 'read'
   if (location.kind === 'postgres') {
     // Only then: its client takes a while to load.
     const { openPostgresPool, pageLimits } = await import('./postgres.ts')
-    return openPostgresPool(location.url, isWriter, apart && pageLimits[apart])
+    return openPostgresPool(location.url, isWriter, apart && pageLimits[apart], projects)
   }
+  // Another one may write a request budget.
+  const path = readOnly || apart !== undefined || signal !== undefined ? pathToRead(location) : location.path
   return apart !== undefined || signal !== undefined
-    ? openSqliteThread(location.path, signal)
-    : openSqlitePool(location.path, { mustExist: !isWriter, readOnly, synchronous })
+    ? openSqliteThread(path, signal)
+    : openSqlitePool(path, { mustExist: !isWriter, readOnly, synchronous })
 }

@@ -1,9 +1,12 @@
 /** Postgres through a connection pool: values are converted. Nothing is prepared, as a pooler may be in between. */
 import { Socket } from 'node:net'
 import pg from 'pg'
+import type { ProjectId } from '../values/project.ts'
 import { toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { ConnectionPool, DbConnection } from './connection-pool.ts'
+import { quoteName } from './dialect.ts'
+import { chooseSchema, type FoundSchemas, schemaColumns } from './postgres-schema.ts'
 
 /** Postgres's ids of types whose values need their own parser. Source: `select oid, typname from pg_type`. */
 const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
@@ -38,25 +41,31 @@ export const valueTypes = {
 }
 
 /**
- * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a warehouse, and the driver's
- * errors if it cannot be reached.
+ * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a warehouse, or has one of the
+ * projects in another schema, and the driver's errors if it cannot be reached.
  */
 export async function openPostgresPool(
   url: string,
   isWriter = true,
   limits: PoolLimits = workLimits,
+  projects: readonly ProjectId[] = [],
 ): Promise<ConnectionPool> {
   const { connectionString, options, schema } = splitPostgresUrl(url)
   const open = (settings: pg.PoolConfig) =>
-    openPool({ connectionString, max: limits.max, ...settings }, (pool) => inspectServer(pool, schema, isWriter))
+    openPool({ connectionString, max: limits.max, ...settings }, (pool) =>
+      inspectServer(pool, { schema, isWriter, projects }),
+    )
   try {
-    return await open({ options: `${options} ${limits.settings}`.trim() })
+    return await open({ options: `${options} ${isolation} ${limits.settings}`.trim() })
   } catch (error) {
     if (!areOptionsRejected(error)) throw error
   }
   // A pooler (PgBouncer) accepts no settings for a connection.
   return open({})
 }
+
+/** Of statements outside of transactions, which name theirs. A role or a database may have another default. */
+const isolation = '-c default_transaction_isolation=read\\ committed'
 
 /** `settings`: of each connection, unless a pooler accepts none. */
 type PoolLimits = { readonly max: number; readonly settings: string }
@@ -117,15 +126,13 @@ export function splitPostgresUrl(url: string) {
   const isStrict = parsed.searchParams.get('uselibpqcompat') === null
   if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? ''))
     parsed.searchParams.set('sslmode', 'verify-full')
-  const path = schema === '' ? [] : [`-c search_path=${quoteForOptions(schema)}`]
+  const path = schema === '' ? [] : [searchPathOption(schema)]
   const settings = [ownOptions, '-c timezone=UTC', '-c datestyle=ISO', '-c standard_conforming_strings=on', ...path]
   return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }
 }
 
-const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
-
 /** Within the server's command line, where spaces and backslashes are escaped. */
-const quoteForOptions = (name: string): string => quoteName(name).replace(/[\\ ]/g, '\\$&')
+const searchPathOption = (schema: string): string => `-c search_path=${quoteName(schema).replace(/[\\ ]/g, '\\$&')}`
 
 function toDbConnection(client: pg.PoolClient): DbConnection {
   let hasLostConnection = false
@@ -146,11 +153,11 @@ function isConnectionLost(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(57P|08|25P0)/.test(error.code ?? '')
 }
 
-type ServerSettings = {
+type ServerSettings = FoundSchemas & {
   readonly encoding: string
   readonly dates: string
   readonly path: string
-  readonly schema: string | null
+  readonly user: string
 }
 
 /** Class 08P01: `unsupported startup parameter: options`. */
@@ -158,21 +165,61 @@ function areOptionsRejected(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '08P01' && /startup parameter/.test(error.message)
 }
 
-/** Whether the encoding fits, and the settings of a connection have reached the server. */
-async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<void> {
+type Expected = {
+  readonly schema: string | null
+  readonly isWriter: boolean
+  readonly projects: readonly ProjectId[]
+}
+
+/**
+ * Whether the encoding fits, and the settings of a connection have reached the server. If the URL names no schema, later
+ * connections get the one that the warehouse is in: the search path may lead to another one by then.
+ */
+async function inspectServer(pool: pg.Pool, expected: Expected): Promise<void> {
   const client = await pool.connect()
+  /** The schema that this connection has only by the search path of its role. */
+  let unpinned: string | null = null
   try {
     const { rows } = await client.query<ServerSettings>(
       `select current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates,
-        current_setting('search_path') as path, current_schema() as schema`,
+        current_setting('search_path') as path, current_user as user, ${schemaColumns}`,
     )
     const [settings] = rows
     if (settings === undefined) throw new Error('the query returned no row')
-    if (isWriter && settings.encoding !== 'UTF8') throw encodingError(settings.encoding)
-    rejectLostSettings(settings, schema)
+    if (expected.isWriter && settings.encoding !== 'UTF8') throw encodingError(settings.encoding)
+    rejectLostSettings(settings, expected.schema)
+    if (settings.schema === null) await rejectClosedSchema(client, settings)
+    if (expected.schema !== null) return
+    const schema = await chooseSchema(client, settings, expected.projects)
+    const { options } = pool
+    if (schema === null || (options.options === undefined && schema === settings.schema)) return
+    if (options.options === undefined) throw lostSettings(...lostSchema(schema))
+    options.options += ` ${searchPathOption(schema)}`
+    unpinned = schema
   } finally {
-    client.release()
+    client.release(unpinned !== null)
   }
+  // A pooler that ignores the option is good enough, unless another schema comes first.
+  if (unpinned !== null) await inspectServer(pool, { ...expected, schema: unpinned })
+}
+
+/** To a user who may not use a schema it looks as if it were missing. */
+async function rejectClosedSchema(client: pg.PoolClient, { path, user }: ServerSettings): Promise<void> {
+  const parts = [...path.matchAll(/"((?:[^"]|"")*)"|([^,\s"]+)/g)]
+  const names = parts.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '')
+  const { rows } = await client.query<{ name: string }>(
+    `select nspname as name from pg_namespace where nspname = any ($1) and not has_schema_privilege(oid, 'usage')`,
+    [names.map((name) => (name === '$user' ? user : name))],
+  )
+  const [closed] = rows
+  if (closed === undefined) return
+  const write = (name: string) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteName(name))
+  throw new UserError({
+    what: 'cannot use this database as the warehouse',
+    why: `the user ${user} may not use the schema ${closed.name}`,
+    next: `let its owner run: grant usage, create on schema ${write(closed.name)} to ${write(user)}`,
+    exitCode: 2,
+  })
 }
 
 /** SQL_ASCII does not work either: it stores bytes and knows no characters, so lengths and JSON would be wrong. */
@@ -186,17 +233,17 @@ function encodingError(encoding: string): UserError {
 }
 
 function rejectLostSettings({ schema: current, path, dates }: ServerSettings, schema: string | null): void {
-  const lost =
-    schema !== null && schema !== current && path !== quoteName(schema)
-      ? ['?schema=', `alter role USER set search_path = ${schema}`]
-      : dates.startsWith('ISO')
-        ? null
-        : ['the date format', 'alter role USER set datestyle = ISO']
-  if (lost === null) return
-  throw new UserError({
+  if (schema !== null && schema !== current && path !== quoteName(schema)) throw lostSettings(...lostSchema(schema))
+  if (!dates.startsWith('ISO')) throw lostSettings('the date format', 'alter role USER set datestyle = ISO')
+}
+
+const lostSchema = (schema: string) => ['?schema=', `alter role USER set search_path = ${schema}`] as const
+
+function lostSettings(setting: string, onServer: string): UserError {
+  return new UserError({
     what: 'cannot use this database as the warehouse',
-    why: `a connection pooler (PgBouncer) in front of it does not keep the settings of a connection: ${lost[0]}`,
-    next: `connect to Postgres directly, or set it on the server: ${lost[1]}`,
+    why: `a connection pooler (PgBouncer) in front of it does not keep the settings of a connection: ${setting}`,
+    next: `connect to Postgres directly, or set it on the server: ${onServer}`,
     exitCode: 2,
   })
 }

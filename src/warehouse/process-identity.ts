@@ -1,7 +1,12 @@
-/** Identifies processes, and tells whether one is alive. A process id is not enough, as it is reused. */
+/**
+ * Identifies processes, and tells whether one is alive. A process id is not enough, as it is reused; nor is it that the system
+ * still lists it, as a killed process stays until another one asks for its end. One that gives no sign of life for a while
+ * is taken for dead on every machine.
+ */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import type { EpochMs, Ms } from '../values/time.ts'
 
 export type ProcessIdentity = {
   readonly host: string
@@ -10,8 +15,8 @@ export type ProcessIdentity = {
   readonly process: string
 }
 
-/** One on another machine counts as dead after this long without a heartbeat; it should send several within it. */
-export const heartbeatTimeoutMs = 60_000
+/** It counts as dead after this long without a heartbeat; it should send several within it. */
+export const heartbeatTimeoutMs: Ms = 60_000
 
 /** `process 4711 on host-1` */
 export function processLabel({ host, pid }: Pick<ProcessIdentity, 'host' | 'pid'>): string {
@@ -22,11 +27,28 @@ export function currentProcess(): ProcessIdentity {
   return { host: hostname(), pid: process.pid, process: `${machineId()}@${processStartTime(process.pid) ?? ''}` }
 }
 
-/** Null: it runs on another machine or in another container, where its state cannot be seen. */
+/**
+ * Null: its state cannot be seen, as it runs on another machine or in another container, or belongs to another user. Ask
+ * `isHolderAlive` about a process that sends heartbeats.
+ */
 export function isProcessAlive(other: ProcessIdentity, own: ProcessIdentity): boolean | null {
-  const [machineOfOther, start] = other.process.split('@')
+  const [machineOfOther, start = ''] = other.process.split('@')
   if (other.host !== own.host || machineOfOther !== own.process.split('@')[0]) return null
-  return pidExists(other.pid) && processStartTime(other.pid) === start
+  if (!pidExists(other.pid)) return false
+  const found = processStartTime(other.pid)
+  if (found === 'dead') return false
+  if (found === undefined) return start === '' ? true : null
+  return found === start
+}
+
+/** Whether a process that sends heartbeats still holds what it has. `beat_at`: its last one; from the future, it counts. */
+export function isHolderAlive(
+  holder: ProcessIdentity & { readonly beat_at: EpochMs },
+  own: ProcessIdentity,
+  now: EpochMs,
+  timeoutMs: Ms = heartbeatTimeoutMs,
+): boolean {
+  return isProcessAlive(holder, own) !== false && now - holder.beat_at < timeoutMs
 }
 
 function pidExists(pid: number): boolean {
@@ -59,11 +81,17 @@ export function bootId(): string {
 
 const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 
-/** When a process started, in the system's own format; undefined if that cannot be read. */
+/**
+ * When a process started, in the system's own format; undefined if that cannot be read. `dead`: it was ended, and its parent
+ * has not asked for that yet.
+ */
 function processStartTime(pid: number): string | undefined {
   try {
-    // Field 22 of proc(5); the second one, a name in parentheses, may hold spaces.
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, '').split(' ')[20]
+    // Fields 3 and 22 of proc(5); the second one, a name in parentheses, may hold spaces.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return /^[ZXx]$/.test(fields[0] ?? '') ? 'dead' : fields[19]
   } catch {
     return process.platform === 'win32' || process.platform === 'linux' ? undefined : readStartFromPs(pid)
   }
@@ -71,9 +99,11 @@ function processStartTime(pid: number): string | undefined {
 
 function readStartFromPs(pid: number): string | undefined {
   try {
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
-      .trim()
-      .replace(/@/g, '')
+    const [, state = '', start = ''] =
+      /^(\S+)\s+(.*)$/s.exec(
+        execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim(),
+      ) ?? []
+    return state.startsWith('Z') ? 'dead' : start.replace(/@/g, '')
   } catch {
     return undefined
   }

@@ -2,6 +2,7 @@
 import { chownSync, closeSync, openSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { parseDatabaseUrl } from './location.ts'
+import { filesOfWarehouse, isInMemory, sideFile } from './warehouse-files.ts'
 
 /** Creates a missing file, for this user only. SQLite gives its journal files the same mode. */
 export function createPrivateFile(path: string): void {
@@ -62,8 +63,6 @@ export function createFileCheck(path: string): () => void {
   }
 }
 
-const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
-
 /** Its pages go into the file while no reader still needs what was there before. */
 const largeLogBytes = 128 * 2 ** 20
 
@@ -71,21 +70,21 @@ const largeLogBytes = 128 * 2 ** 20
 export function describeLargeLog(databaseUrl: string, limitBytes = largeLogBytes): string | null {
   const location = parseDatabaseUrl(databaseUrl)
   if (location.kind !== 'sqlite') return null
-  const path = `${location.path}-wal`
+  const path = sideFile(location, 'log')
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (bytes <= limitBytes) return null
   return `${path} has ${Math.round(bytes / 2 ** 20)} MB and grows, because a query has read the database for long: end it, or let it read a copy`
 }
 
 /**
- * Which of these have customers' data that other users of the machine may read: the SQLite file, its journal files, and
- * the folder of the embedded queue. That may be intended, so nothing is changed. `mode`: `644`, as `chmod` takes it.
+ * Which of these have customers' data that other users of the machine may read: the SQLite file and what is
+ * beside it. That may be intended, so nothing is changed. `mode`: `644`, as `chmod` takes it.
  */
 export function findExposedFiles(databaseUrl: string) {
   const location = parseDatabaseUrl(databaseUrl)
   if (location.kind !== 'sqlite' || process.platform === 'win32') return []
-  return ['', '-wal', '-shm', '-journal', '-queue'].flatMap((suffix) => {
-    const path = `${location.path}${suffix}`
+  const { database, beside } = filesOfWarehouse(location)
+  return [database ?? [], ...beside].flat().flatMap((path) => {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
     return (mode & 0o077) === 0 ? [] : [{ path, mode: (mode & 0o777).toString(8) }]
   })

@@ -10,6 +10,7 @@ import { explainOpenError } from '../warehouse/explain-error.ts'
 import { type DatabaseLocation, locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
 import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import { lockFile } from '../warehouse/sqlite-file.ts'
+import { sideFile } from '../warehouse/warehouse-files.ts'
 
 /** Not the id of a project: the lock is in the table of stream locks. */
 const [allProjects, workerRole] = ['*', 'worker']
@@ -24,7 +25,7 @@ type Options = { readonly log: Logger; readonly onLost: (error: Error) => void }
 export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse, options: Options): Promise<Release> {
   const location = parseDatabaseUrl(databaseUrl)
   if (location.kind === 'postgres') return acquireRow(location, warehouse, options)
-  const lock = { ...location, path: `${location.path}-worker` }
+  const lock = { ...location, path: sideFile(location, 'worker') }
   let release: ReturnType<typeof lockFile>
   try {
     release = lockFile(lock.path, location.path)

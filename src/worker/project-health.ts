@@ -2,7 +2,7 @@
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../schema/stream-specs.ts'
 import { openMirror } from '../app/facts.ts'
 import type { Warehouse } from '../app/open.ts'
-import type { ProjectConfig } from '../config/config.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
 import { markSynced, noSyncState, readProjectStates, readStreamStates } from '../maintenance/sql/gauges.ts'
@@ -10,9 +10,13 @@ import { listPaused } from '../maintenance/sql/projects.ts'
 import { deleteExpired, deleteOldRecords } from '../maintenance/sql/retention.ts'
 import { listPendingStreams } from '../mirror/sql/pending-children.ts'
 import { findRollupHistory } from '../mirror/sync/rollup-days.ts'
+import { evaluateCircuits, mayBeOpen } from '../outbox/send/circuit-breaker.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
 import { listHeld } from '../outbox/sql/sending.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
+import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
+import { readStorage, type Storage } from '../warehouse/storage.ts'
 import type { WorkerResources } from './resources.ts'
 import type { WorkerContext } from './worker-context.ts'
 
@@ -61,6 +65,7 @@ export async function readMirrorHealth(
     projects.map(async (project): Promise<ProjectHealth> => {
       const opened = budgets.ifOpened(project)
       const budget = opened && (await opened.view().catch(() => null))
+      const { writebacks } = states.get(project.projectId) ?? noSyncState
       const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
       return {
         project: project.name,
@@ -79,9 +84,23 @@ export async function readMirrorHealth(
         budget,
         isPaused: paused.has(project.projectId),
         isHeld: held.has(project.projectId),
+        isCircuitOpen: mayBeOpen(writebacks) && (await isCircuitOpen(warehouse, project, now)),
       }
     }),
   )
+}
+
+async function isCircuitOpen(warehouse: Warehouse, { projectId }: ProjectConfig, now: EpochMs): Promise<boolean> {
+  const outcomes = await createOutbox(warehouse.projectDb(projectId)).listRecentOutcomes()
+  const { all, batches } = evaluateCircuits(outcomes, now)
+  return all !== null || batches.size > 0
+}
+
+export function readWarehouseStorage(
+  { databaseUrl }: Pick<Config, 'databaseUrl'>,
+  { db }: Warehouse,
+): Promise<Storage> {
+  return readStorage(parseDatabaseUrl(databaseUrl), db)
 }
 
 /** What is left is deleted the next night. */

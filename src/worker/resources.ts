@@ -54,7 +54,9 @@ export function withWorkerService<T>(
 /** The service denies the key of a project, so it is paused until some time has passed or the key changes. */
 export type PausedResult = { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
 
-const pauseMs = 15 * 60_000
+/** A denial that passes costs a minute; one that lasts is asked about four times an hour. */
+const firstPauseMs: Ms = 60_000
+const nextPauseMs: Ms = 15 * 60_000
 
 /** `pause` null: the project is not paused. `isRecorded`: a pause is stored, even if it is over. */
 export async function currentPause(
@@ -69,17 +71,29 @@ export async function currentPause(
   }
 }
 
+/** Call it only if the service denies the key, not one row: src/service/core/whose-refusal.ts. */
 export async function pauseProject(
-  { warehouse, log }: WorkerResources,
+  resources: Pick<WorkerResources, 'warehouse' | 'log'>,
   project: ProjectConfig,
   denied: ApiFailure,
 ): Promise<PausedResult> {
+  const { warehouse, log } = resources
   const why = describeFailure(denied)
-  log.error({ event: 'project.paused', project: project.name, why, for_ms: pauseMs })
+  const { pause, isRecorded } = await currentPause(resources, project)
+  // Another job met the same denial.
+  if (pause !== null) return pause
+  const forMs = isRecorded ? nextPauseMs : firstPauseMs
+  log.error({ event: 'project.paused', project: project.name, why, for_ms: forMs })
   await setPause(warehouse.db, project.projectId, {
-    until: Date.now() + pauseMs,
+    until: Date.now() + forMs,
     keyFingerprint: keyFingerprint(project),
     why,
   })
-  return { kind: 'paused', why, forMs: pauseMs }
+  return { kind: 'paused', why, forMs }
+}
+
+/** A worker that starts tries each key at once: whoever restarts it may have made the key work again. */
+export async function endPauses({ db }: Pick<Warehouse, 'db'>, projects: readonly ProjectConfig[]): Promise<void> {
+  for (const { projectId } of projects)
+    if ((await readPause(db, projectId)) !== null) await setPause(db, projectId, null)
 }

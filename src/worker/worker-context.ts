@@ -1,6 +1,6 @@
 /** What a worker needs longer than one job: the open warehouse, the budgets, its registration among the workers. */
 import { randomUUID } from 'node:crypto'
-import { openWarehouse, type Warehouse } from '../app/open.ts'
+import { addressOptions, openWarehouse, type Warehouse } from '../app/open.ts'
 import { openRequestBudgets } from '../app/request-budgets.ts'
 import { openSendRecord } from '../app/send-record.ts'
 import type { AcquiredLock } from '../app/sync.ts'
@@ -13,7 +13,7 @@ import { describeLargeLog } from '../warehouse/sqlite-file.ts'
 import { createRepeatFilter } from './job-failures.ts'
 import { lockAsOnlyWorker } from './only-worker.ts'
 import { createOutboxLanes } from './outbox-lanes.ts'
-import type { WorkerResources } from './resources.ts'
+import { endPauses, type WorkerResources } from './resources.ts'
 
 export type WorkerContext = Awaited<ReturnType<typeof openWorkerContext>>
 
@@ -22,7 +22,7 @@ export async function openWorkerContext(
   config: Config,
   { onLost, log, metrics }: Pick<WorkerResources, 'log' | 'metrics'> & { readonly onLost: (error: Error) => void },
 ) {
-  const warehouse = await openWarehouse(config.databaseUrl, { setting: config.databaseSetting })
+  const warehouse = await openWarehouse(config.databaseUrl, addressOptions(config))
   let unlock = async () => {}
   const openBudgets = async () => {
     const { databaseUrl, queueUrl } = config
@@ -35,6 +35,7 @@ export async function openWorkerContext(
     await warehouse.close()
     throw error
   })
+  await endPauses(warehouse, config.projects)
   const connections = openConnections()
   const sendRecordOf = (project: ProjectConfig) => openSendRecord(config, project, { warehouse, budgets, log })
   const isNewMessage = createRepeatFilter()

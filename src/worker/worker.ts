@@ -9,6 +9,7 @@ export {
   markSyncedAndListPending,
   readLastCompletions,
   readMirrorHealth,
+  readWarehouseStorage,
   runHousekeeping,
 } from './project-health.ts'
 export { runSyncSlice, type SyncSliceResult } from './sync-slice.ts'

@@ -228,6 +228,49 @@ test('sslmode of the URL is respected, and a certificate file that it names must
   expect(await at('sslrootcert=/nowhere.pem')).toMatchObject({ exitCode: 2, why: expect.stringMatching(/sslrootcert/) })
 })
 
+test('what the URL does not say is not blamed on it', async () => {
+  const url = postgresUrl({})
+  const before = { ...process.env }
+  onTestFinished(() => {
+    for (const name of ['PGSSLMODE', 'PGPASSWORD', 'PGUSER']) delete process.env[name]
+    Object.assign(process.env, before)
+  })
+  process.env['PGSSLMODE'] = 'require'
+  const byVariable = await errorOf(openWarehouse(url))
+  expect(byVariable).toMatchObject({ exitCode: 2, next: 'unset PGSSLMODE, or enable TLS on the server' })
+  const byUrl = await errorOf(openWarehouse(`${url}?sslmode=require`))
+  expect(byUrl.next).toBe('remove sslmode in DESKMIRROR_DATABASE_URL, or enable TLS on the server')
+  delete process.env['PGSSLMODE']
+  process.env['PGPASSWORD'] = 'wr0ng'
+  const password = await errorOf(openWarehouse(postgresUrl({ password: '' })))
+  expect(password).toMatchObject({ exitCode: 2, next: expect.stringMatching(/PGPASSWORD/) })
+})
+
+test('a schema that is there, but not for this user, is not called missing', async () => {
+  const database = await databases[1].make()
+  onTestFinished(() => database.drop())
+  const owner = await database.open()
+  const role = `visitor_${process.pid}`
+  await owner.query(`create role ${role} login password 'pw'`)
+  onTestFinished(async () => {
+    await owner.query(`drop role ${role}`)
+  })
+  await owner.query('create schema closed')
+  await owner.query('revoke all on schema public from public')
+  const at = (search: string) => {
+    const url = Object.assign(new URL(database.url!), { username: role, password: 'pw', search })
+    return errorOf(openWarehouse(url.href))
+  }
+  const of = (name: string) => ({
+    exitCode: 2,
+    why: `the user ${role} may not use the schema ${name}`,
+    next: `let its owner run: grant usage, create on schema ${name} to ${role}`,
+  })
+  expect(await at('?schema=closed')).toMatchObject(of('closed'))
+  expect(await at('')).toMatchObject(of('public'))
+  expect((await at('?schema=none')).why).toMatch(/no schema of that name/)
+})
+
 test('the schema of the warehouse can have any name', async () => {
   const database = await databases[1].make()
   onTestFinished(() => database.drop())

@@ -45,16 +45,19 @@ for (const db of databases) {
   })
 }
 
-test('a file is replaced as a whole, and errors say what to do', async () => {
+test('a file is replaced as a whole if that is said, and errors say what to do', async () => {
   const folder = createTempFolder(onTestFinished)
   const path = join(folder, 'week.html')
   writeFileSync(path, 'last week')
-  await writeReportFile(path, 'this week')
+  const [once, again] = [false, true].map((overwrite) => ({ overwrite, kept: [] }))
+  await expect(writeReportFile(path, 'this week', once!)).rejects.toMatchObject({ why: 'the file exists' })
+  expect(readFileSync(path, 'utf8')).toBe('last week')
+  await writeReportFile(path, 'this week', again!)
   expect(readFileSync(path, 'utf8')).toBe('this week')
-  await expect(writeReportFile(join(path, 'week.html'), '')).rejects.toMatchObject({
+  await expect(writeReportFile(join(path, 'week.html'), '', again!)).rejects.toMatchObject({
     what: `cannot write ${join(path, 'week.html')}`,
     why: 'a part of the path is not a folder',
   })
-  await expect(writeReportFile(folder, '')).rejects.toMatchObject({ why: 'it exists and is not a file' })
+  await expect(writeReportFile(folder, '', again!)).rejects.toMatchObject({ why: 'it exists and is not a file' })
   expect(readdirSync(folder)).toEqual(['week.html'])
 })

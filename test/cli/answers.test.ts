@@ -312,7 +312,7 @@ describe('status', () => {
     behaviours: [
       { name: 'calls.order', value: 'oldest', evidence: 'a page of \u001b[31m200', learnedAt: '2026-06-01T11:58:00Z' },
     ],
-    budget: { usedInWindow: 120, limit: 600, windowMs: 60_000, forecastMs: 2000, lost: null },
+    budget: { usedInWindow: 120, limit: 600, windowMs: 60_000, forecastMs: 2000, pausedUntil: null, lost: null },
     workers: [],
     paused: null,
     held: null,

@@ -1,6 +1,8 @@
 /** The real commands against a sandbox, in normal use and with errors. */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -129,6 +131,34 @@ test.concurrent('check says that an address without the version of the API may l
   const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_BASE_URL: service.baseUrl.replace(/\/v1$/, '') })]
   const { exit, out } = await runInProcess(['check'], { cwd, env })
   expect([exit, out]).toEqual([2, expect.stringMatching(/404.*\n +→ .*DESKMIRROR_BASE_URL.*version.*\/v1/m)])
+})
+
+test.concurrent('an address where a web page is, is wrong, and is said to be at once', async () => {
+  let asked = 0
+  const website = createServer((_, response) => {
+    asked += 1
+    response.setHeader('content-type', 'text/html').end('<!doctype html><title>Our product</title>')
+  })
+  await new Promise<void>((listening) => website.listen(0, '127.0.0.1', listening))
+  const address = `http://127.0.0.1:${(website.address() as AddressInfo).port}/v1`
+  const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_BASE_URL: address })]
+  try {
+    const check = await runInProcess(['check'], { cwd, env })
+    expect([check.exit, check.out]).toEqual([2, expect.stringMatching(/web page.*\n +→ .*DESKMIRROR_BASE_URL/)])
+    expect(asked).toBe(1)
+    const sync = await runInProcess(['sync', '--quiet', '--streams', 'conversations'], { cwd, env })
+    expect([sync.exit, sync.err]).toEqual([
+      2,
+      expect.stringMatching(/this API is not served.*web page.*\n +→ check DESKMIRROR_BASE_URL/),
+    ])
+    expect(asked).toBe(2)
+    // Where a mirror has been read from, it may be a page about maintenance.
+    expect((await runInProcess(['sync', '--quiet'], { cwd, env: environmentOf() })).exit).toBe(0)
+    const later = await runInProcess(['sync', '--quiet', '--streams', 'availability'], { cwd, env })
+    expect([later.exit, later.err]).toEqual([1, expect.stringContaining('try again later')])
+  } finally {
+    website.close()
+  }
 })
 
 test.concurrent('check says that an id which the service refuses is none of a project', async () => {

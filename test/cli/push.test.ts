@@ -11,6 +11,7 @@ import { type CliScenario, startCliScenario } from './scenario.ts'
 const done: PushReport = {
   project: 'shop',
   settled: { succeeded: 1204 },
+  contradicted: 0,
   queue: { succeeded: 1300 },
   tookMs: 632_000,
   requests: 2500,
@@ -113,6 +114,7 @@ describe('the progress', () => {
   const failed = { status: 'failed', reason: 'the service answered 404', count: 2, example: 'x' } as const
   const outcomes = {
     settled: 57,
+    contradicted: 0,
     counts: { succeeded: 55, failed: 2 },
     operations: { handled: 50, note: 7 },
     reasons: [failed],

@@ -33,6 +33,8 @@ function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'wo
     visitorName: text,
     lastWords: { text, at: '2026-06-01T12:00:00Z' },
     firstWords: text,
+    senderName: text,
+    marks: [text],
     after: null,
     blockedBy: null,
     expect: null,
@@ -56,7 +58,7 @@ async function writeReview(open: (path: string) => Promise<ReviewOutput>, name: 
   return readFileSync(path, 'utf8')
 }
 
-const overwrite = { overwrite: false }
+const overwrite = { overwrite: false, kept: [] }
 
 test('the page is one file without script, and hostile texts are escaped, isolated and visible', async () => {
   const page = await writeReview((path) => openPageOutput(path, overwrite), 'review.html')
@@ -89,7 +91,7 @@ test('a file that exists is not overwritten, and an unfinished one does not appe
   const path = join(createTempFolder(onTestFinished), 'replies.csv')
   writeFileSync(path, 'mine')
   await expect(openCsvOutput(path, overwrite)).rejects.toThrow(/the file exists/)
-  const output = await openCsvOutput(path, { overwrite: true })
+  const output = await openCsvOutput(path, { overwrite: true, kept: [] })
   await output.write([reviewWith('a', 1)])
   await output.close()
   expect(readFileSync(path, 'utf8')).toBe('mine')

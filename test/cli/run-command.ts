@@ -89,6 +89,7 @@ export async function runCommand(
     },
     openDisplay: () => display,
     loadConfig: () => twoProjects(options.variables),
+    describeConfiguration: () => twoProjects(options.variables),
     openLog: async () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
     wantsStackTraces: () => false,
     openInterruptSignal: () => options.signal ?? new AbortController().signal,

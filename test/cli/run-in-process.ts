@@ -8,7 +8,7 @@ import { type CommandContext, createCommandContext } from '../../src/cli/command
 import { explainError, renderError } from '../../src/cli/explain-error.ts'
 import { commandNames, createProgram } from '../../src/cli/program.ts'
 import { openDisplay } from '../../src/cli/render/display.ts'
-import { loadConfig, wantsStackTraces } from '../../src/config/load.ts'
+import { describeConfiguration, loadConfig, wantsStackTraces } from '../../src/config/load.ts'
 import type { ProcessResult, RunOptions } from './run-process.ts'
 
 /** It listens to the process's streams, so there is one. */
@@ -56,6 +56,7 @@ async function run(args: readonly string[], { cwd, env = {}, input = '' }: RunOp
     },
     openDisplay: (quiet) => openDisplay(stderr, quiet, Date.now),
     loadConfig: (needs) => loadConfig(needs, cwd, env),
+    describeConfiguration: () => describeConfiguration(cwd, env),
     wantsStackTraces: () => wantsStackTraces(env),
     openInterruptSignal: () => new AbortController().signal,
     openEndingSignal: () => new AbortController().signal,

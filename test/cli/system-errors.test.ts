@@ -1,6 +1,6 @@
 /** A refusal by the system is reported with what to do, and not as a bug. */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, openSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { explainError, renderError } from '../../src/cli/explain-error.ts'
@@ -22,6 +22,26 @@ test('a working folder that was removed', async () => {
   expect(run).toThrow(
     /deskmirror: cannot work in this folder: it was removed\n {2}→ change into a folder that is there/,
   )
+})
+
+/** Runs it in a folder that its user may not enter; the rights that root has besides are taken away. */
+function statusInClosedFolder(variables: Readonly<Record<string, string>> = {}) {
+  const cwd = createTempFolder()
+  const unprivileged = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
+  const script = 'chmod 0 . && exec "$@"'
+  const [program = '', ...args] = [...unprivileged, 'sh', '-c', script, 'sh', process.execPath, launcher, 'status']
+  const result = spawnSync(program, args, { cwd, env: cleanEnvironment({ ...env, ...variables }), encoding: 'utf8' })
+  chmodSync(cwd, 0o700)
+  return { ...result, cwd }
+}
+
+test('a working folder that its user may not enter is named, and not its files', () => {
+  const { status, stderr, cwd } = statusInClosedFolder()
+  expect([status, stderr]).toEqual([
+    2,
+    `deskmirror: cannot work in the folder ${cwd}: this user may not enter it\n` +
+      '  → give the folder to this user (in a container, its mount), or start deskmirror in another one\n',
+  ])
 })
 
 test('standard output on a full disk: 1, with a message', () => {

@@ -356,7 +356,9 @@ describe.concurrent('with a real queue', () => {
       expect.stringMatching(/^ 1 would change mark handled .+ last words ".+" open → handled$/),
       expect.stringMatching(/^ 2 would change mark handled .+ last words ".+" open → handled$/),
       expect.stringMatching(/^ 3 is so already mark handled .+ nothing changes$/),
-      expect.stringMatching(/^ 4 will be sent reply .+ handled → open · "Hello"$/),
+      expect.stringMatching(
+        /^ 4 will be sent reply .+ as Ann handled → open · "Hello" ! the sender "Ann" is new: no earlier reply has it$/,
+      ),
       expect.stringMatching(/^ 5 would change correct visitor .+ name ".+" → ".+!"$/),
       expect.stringMatching(/^ 6 would change correct visitor .+ name ".+!" → ".+" \(after row 5\)$/),
       ' 7 not known note visitor 00000000-0000-4000-8000-000000000000 the mirror does not have this visitor · "n"',

@@ -60,7 +60,8 @@ const numbers = Array.from({ length: 1_000 }, (_, n) => n)
 
 describe('one project is described by variables', () => {
   test('an address, a project and a key are enough; everything else has a default', () => {
-    const { projects, warnings, ...globals } = load()
+    const { projects, warnings, files, ...globals } = load()
+    expect(files).toEqual([join(folder, '.env'), join(folder, 'deskmirror.yaml')])
     expect(globals).toEqual({
       databaseUrl: 'sqlite:deskmirror.db',
       databaseSetting: 'DESKMIRROR_DATABASE_URL',
@@ -70,6 +71,7 @@ describe('one project is described by variables', () => {
       http: { host: '127.0.0.1', port: 8484 },
       httpToken: null,
       metricsToken: null,
+      trustedProxies: [],
       concurrency: 40,
       retention: defaultRetention,
       readOnly: false,

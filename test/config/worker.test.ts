@@ -150,6 +150,24 @@ projects:
   })
 })
 
+describe('proxies are trusted by their address', () => {
+  test.each([
+    ['127.0.0.1', ['127.0.0.1']],
+    ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+  ])('%s', (text, expected) => {
+    expect(load(single).trustedProxies).toEqual([])
+    expect(load({ ...single, DESKMIRROR_TRUSTED_PROXIES: text }).trustedProxies).toEqual(expected)
+    yaml(`trusted_proxies: [${expected.map((address) => `'${address}'`).join(', ')}]\n`)
+    expect(load(single).trustedProxies).toEqual(expected)
+  })
+
+  test.each(['proxy.example', '0.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'true', '::/129'])('not by %s', (text) => {
+    expect(problemsOf({ ...single, DESKMIRROR_TRUSTED_PROXIES: text })).toEqual([
+      expect.stringMatching(/^DESKMIRROR_TRUSTED_PROXIES .*write addresses of proxies, like 127\.0\.0\.1/),
+    ])
+  })
+})
+
 describe('HTTP is for this machine, or for clients with the token', () => {
   const exposureOf = (environment: Record<string, string>) => resolveHttpExposure(load({ ...single, ...environment }))
 

@@ -1,11 +1,17 @@
 /** The package as users get it: packed, installed into an empty folder, and run by the oldest and the current Node.js. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { userEnvironment as env, installPackage } from '../support/install-package.ts'
+import {
+  userEnvironment as env,
+  installedVersions,
+  installGlobally,
+  installPackage,
+  packPackage,
+} from '../support/install-package.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const run = promisify(execFile)
@@ -18,32 +24,51 @@ const launcher = join(installed, 'bin', 'deskmirror.js')
 const oldest = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
 const nodes = { '22.19.0': join(folder, 'node_modules', oldest, 'bin', 'node'), current: process.execPath }
 
+type Locked = { readonly version: string; readonly dev?: true; readonly optional?: true; readonly devOptional?: true }
+
+/** Another computer's: `npm install -g`. */
+let global = ''
+
+// Some 9,000 files of other packages are packed, and installed twice.
 beforeAll(async () => {
-  await installPackage(folder, [`${oldest}@22.19.0`])
+  const tarball = await packPackage(folder)
+  const prefix = mkdtempSync(join(folder, 'global-'))
+  const installs = [installPackage(folder, [`${oldest}@22.19.0`], tarball), installGlobally(prefix, tarball)]
+  global = (await Promise.all(installs))[1] ?? ''
+}, 600_000)
+
+test('installed for a project or for all users, its packages are those of the lock file', () => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const locked = Object.entries<Locked>(packages).filter(([path, { dev }]) => path !== '' && dev !== true)
+  const versions = new Map(locked.map(([path, { version }]) => [path, version]))
+  const needed = locked.flatMap(([path, { optional, devOptional }]) => ((optional ?? devOptional) ? [] : [path]))
+  expect(needed.length).toBeGreaterThan(100)
+  for (const place of [installed, global]) {
+    const found = installedVersions(place)
+    expect([...found].filter(([path, version]) => versions.get(path) !== version)).toEqual([])
+    expect(needed.filter((path) => !found.has(path))).toEqual([])
+  }
+  // Nothing that its packages name was fetched beside it, either.
+  const beside = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))
+  expect(beside.sort()).toEqual(['deskmirror', oldest].sort())
 })
 
-test('it pins all packages below it, as the registry serves it', () => {
-  const packagesOf = (file: string): object => JSON.parse(readFileSync(file, 'utf8')).packages
-  const pinned = Object.entries(packagesOf(join(installed, 'npm-shrinkwrap.json'))).slice(1)
-  const locked = Object.entries(packagesOf(join(root, 'package-lock.json'))).slice(1)
-  expect(pinned).toEqual(locked.filter(([, { dev }]) => dev !== true))
-  expect(pinned.length).toBeGreaterThan(100)
-  expect(existsSync(join(root, 'npm-shrinkwrap.json'))).toBe(false)
+test('what is bundled with it works on every system, and starts nothing when it is installed', () => {
+  const manifests = [...installedVersions(global).keys()].map((path) => {
+    return JSON.parse(readFileSync(join(global, path, 'package.json'), 'utf8'))
+  })
+  const limited = manifests.filter(({ os, cpu, libc }) => (os ?? cpu ?? libc) !== undefined)
+  const scripts = ['preinstall', 'install', 'postinstall']
+  const starting = manifests.filter((manifest) => scripts.some((name) => manifest.scripts?.[name] !== undefined))
+  expect([...limited, ...starting].map(({ name }) => name)).toEqual([])
+  const builds = readdirSync(join(global, 'node_modules/better-sqlite3/prebuilds'))
+  expect(builds).toEqual(readdirSync(join(root, 'node_modules/better-sqlite3/prebuilds')))
+  expect(builds.length).toBeGreaterThanOrEqual(8)
 })
 
 test('files for development are not in the package', () => {
   expect(readdirSync(installed).sort()).toEqual(
-    [
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'bin',
-      'deploy',
-      'dist',
-      'docs',
-      'npm-shrinkwrap.json',
-      'package.json',
-    ].sort(),
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'deploy', 'dist', 'docs', 'node_modules', 'package.json'].sort(),
   )
   expect(readdirSync(join(installed, 'deploy')).sort()).toEqual(
     [

@@ -103,6 +103,7 @@ export async function exportWith(
   const defaults: Omit<ExportRequest, 'objects' | 'format'> = {
     target: createMemoryOutput(),
     overwrite: false,
+    kept: [],
     forSpreadsheets: false,
     projectId: null,
     since: null,

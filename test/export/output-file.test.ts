@@ -1,10 +1,21 @@
 /** Files of an export: complete or absent, never overwritten unasked, and readable from a read-only folder. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
+import { createOutputFile } from '../../src/export/output-file.ts'
 import { databases } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { exportBytes, exportWith, openWorld } from './export-world.ts'
@@ -59,6 +70,32 @@ describe('files', () => {
     mkdirSync(join(folder, 'f.db'))
     const asFolder = { ...request, format: 'sqlite', target: join(folder, 'f.db'), overwrite: true } as const
     await expect(exportWith(warehouse, asFolder)).rejects.toMatchObject({ why: 'it exists and is not a file' })
+  })
+
+  test('a link stays, and leads to the file that was written', async () => {
+    const folder = createTempFolder()
+    writeFileSync(join(folder, 'real.csv'), 'mine')
+    symlinkSync('real.csv', join(folder, 'link.csv'))
+    const request = { objects: ['visitors'], format: 'csv', target: join(folder, 'link.csv'), overwrite: true } as const
+    await exportWith(warehouse, request)
+    expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toMatch(/^project_id,/)
+    expect(lstatSync(join(folder, 'link.csv')).isSymbolicLink()).toBe(true)
+  })
+
+  test('what became a kept file, or began to exist, while it was written stays', async () => {
+    const folder = createTempFolder()
+    const kept = [{ path: join(folder, 'warehouse.db'), why: 'it is the warehouse' }]
+    writeFileSync(join(folder, 'warehouse.db'), 'rows')
+    const file = await createOutputFile(join(folder, 'a.csv'), { overwrite: true, kept })
+    linkSync(join(folder, 'warehouse.db'), join(folder, 'a.csv'))
+    await expect(file.publish()).rejects.toMatchObject({ why: 'it is the warehouse', exitCode: 2 })
+    await file.discard()
+    const other = await createOutputFile(join(folder, 'b.csv'), { overwrite: false, kept })
+    writeFileSync(join(folder, 'b.csv'), 'mine')
+    await expect(other.publish()).rejects.toMatchObject({ why: 'the file exists' })
+    await other.discard()
+    expect(readFileSync(join(folder, 'b.csv'), 'utf8')).toBe('mine')
+    expect(readdirSync(folder)).toEqual(['a.csv', 'b.csv', 'warehouse.db'])
   })
 
   test('a failure, or an interruption, leaves no file', async () => {

@@ -23,6 +23,7 @@ const shop: ProjectHealth = {
   budget: { limit: 600, windowMs: 60_000, slots: 456, inUse: 12, pausedForMs: 2500, throttled: 1, closedForMs: 40_000 },
   isPaused: false,
   isHeld: false,
+  isCircuitOpen: true,
 }
 const school: ProjectHealth = {
   ...shop,
@@ -33,6 +34,7 @@ const school: ProjectHealth = {
   budget: null,
   isPaused: true,
   isHeld: true,
+  isCircuitOpen: false,
 }
 
 async function startMetrics(over: Partial<MetricsOptions> = {}) {
@@ -114,6 +116,9 @@ describe('the health of the mirror is read on each scrape', () => {
       'deskmirror_stream_skipped{project="shop",stream="calls"}': 1,
       'deskmirror_open_gaps{project="shop"}': 3,
       'deskmirror_writebacks{project="shop",state="uncertain"}': 1,
+      'deskmirror_writebacks{project="shop",state="failed"}': 0,
+      'deskmirror_sending_stopped{project="shop"}': 1,
+      'deskmirror_sending_stopped{project="school"}': 0,
       'deskmirror_budget_limit{project="shop"}': 600,
       'deskmirror_budget_slots{project="shop"}': 456,
       'deskmirror_budget_slots_in_use{project="shop"}': 12,
@@ -149,6 +154,23 @@ describe('the health of the mirror is read on each scrape', () => {
     clock = 5000
     await scrape()
     expect(read).toBe(3)
+  })
+
+  test('the size of the warehouse, and what its disk has left where that can be known', async () => {
+    const sqlite = await startMetrics({
+      readStorage: async () => ({ database: 'sqlite', bytes: 5_000, freeBytes: 7_000 }),
+    })
+    expect(await sqlite.scrape()).toMatchObject({
+      'deskmirror_warehouse_bytes{database="sqlite"}': 5000,
+      'deskmirror_disk_free_bytes{database="sqlite"}': 7000,
+    })
+    const postgres = await (
+      await startMetrics({ readStorage: async () => ({ database: 'postgres', bytes: 5_000, freeBytes: null }) })
+    ).scrape()
+    expect(postgres).toHaveProperty('deskmirror_warehouse_bytes{database="postgres"}', 5000)
+    expect(Object.keys(postgres).join()).not.toContain('deskmirror_disk_free_bytes')
+    const away = await startMetrics({ readStorage: () => Promise.reject(new Error('the disk is gone')) })
+    expect(Object.keys(await away.scrape()).join()).not.toContain('deskmirror_warehouse_bytes')
   })
 
   test('what no longer exists is no longer shown', async () => {

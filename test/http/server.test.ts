@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createAttempts } from '../../src/http/auth.ts'
+import { type Attempts, createAttempts } from '../../src/http/auth.ts'
 import { type HttpRoutes, type HttpServerOptions, maxConnections, type ReadinessResult } from '../../src/http/server.ts'
 import { secret } from '../../src/values/secret.ts'
 import { UserError } from '../../src/values/user-error.ts'
@@ -19,6 +19,14 @@ const board: HttpRoutes = {
     app.put('/pause', async () => 'paused')
   },
 }
+/** Its server is another one, which is made at the first request. */
+const lazyBoard = (attempts: Attempts): HttpRoutes => ({
+  prefix: '/console',
+  auth: 'own',
+  load: async () => async (app) => {
+    app.get('/', async ({ ip }, reply) => reply.code(attempts.recordWrong(ip, Date.now()) > 0 ? 429 : 401).send(''))
+  },
+})
 const hooks: HttpRoutes = {
   prefix: '/webhooks',
   auth: 'own',
@@ -65,6 +73,28 @@ describe('/readyz says whether everything that the worker needs is available', (
   test('a check that fails means not ready, and shows no stack', async () => {
     const { ask } = await serveReady(() => Promise.reject(new Error('a bug at line 7')))
     expect(await ask('/readyz')).toMatchObject({ status: 503, text: '{"ready":false,"missing":["readiness"]}' })
+  })
+
+  test('projects whose sending is held are counted, and named to who may read the metrics', async () => {
+    const health = {
+      isAlive: () => true,
+      checkReadiness: async () => [warehouse],
+      listHeld: async () => ['secret-client', 'shop'],
+    }
+    const tokens = { ...tokenOptions, metricsToken: secret('for-prometheus') }
+    const { ask } = await startTestServer({ ...tokens, health })
+    const counted = { ready: true, missing: [], sendingHeld: 2 }
+    const named = { ...counted, heldProjects: ['secret-client', 'shop'] }
+    const read = async (headers: Record<string, string>) => JSON.parse((await ask('/readyz', { headers })).text)
+    expect(await read({})).toEqual(counted)
+    expect(await read(bearer('wrong'))).toEqual(counted)
+    expect(await read(bearer('for-prometheus'))).toEqual(named)
+    expect(await read(bearer(token))).toEqual(named)
+    for (let n = 0; n < 6; n += 1) await read(bearer('wrong'))
+    expect((await ask('/metrics', { headers: bearer('wrong') })).status).toBe(429)
+    // Without any token, whoever can ask is on this machine.
+    const open = await startTestServer({ health })
+    expect(JSON.parse((await open.ask('/readyz')).text)).toEqual(named)
   })
 
   test('concurrent requests cause one check', async () => {
@@ -126,11 +156,29 @@ describe('with a token', () => {
     for (let tries = 0; tries < 8; tries += 1) statuses.push((await ask(path, { headers: bearer('wrong') })).status)
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
     for (const other of ['/metrics', '/queues/']) {
-      const { status, headers } = await ask(other, { headers: bearer(token) })
+      const { status, headers } = await ask(other, { headers: bearer('wrong') })
       expect([status, Number(headers['retry-after'])]).toEqual([429, 30])
+      // Behind a proxy it may be someone else.
+      expect((await ask(other, { headers: bearer(token) })).status).toBe(200)
     }
-    expect(attempts.waitMs('127.0.0.1', Date.now())).toBeGreaterThan(0)
+    expect(attempts.recordWrong('127.0.0.1', Date.now())).toBeGreaterThan(0)
     expect((await ask('/healthz')).status).toBe(200)
+  })
+
+  test.each([
+    [[], [401, 401, 401, 401, 401, 429, 429]],
+    [['10.0.0.0/8'], [401, 401, 401, 401, 401, 429, 429]],
+    [['127.0.0.1'], [401, 401, 401, 401, 401, 401, 401]],
+  ])('with the trusted proxies %j, wrong ones of others that a proxy names: %j', async (trustedProxies, expected) => {
+    const attempts = createAttempts()
+    const plugins = [lazyBoard(attempts)]
+    const { ask } = await startTestServer({ ...tokenOptions, attempts, trustedProxies, plugins })
+    const statuses = []
+    for (let n = 0; n < expected.length; n += 1) {
+      const headers = { ...bearer('wrong'), 'x-forwarded-for': `192.0.2.1, 198.51.100.${n}` }
+      statuses.push((await ask(n % 2 === 0 ? '/metrics' : '/console', { headers })).status)
+    }
+    expect(statuses).toEqual(expected)
   })
 
   test('none at all is no attempt', async () => {

@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { toCsvLine } from '../../src/export/writers/csv-writer.ts'
+import { restoreWithin, toCsvLine } from '../../src/export/writers/csv-writer.ts'
 import { csvHeader, fromCsvCell, toCsvCell, toCsvRow } from '../../src/imports/csv-cells.ts'
 import { outcomeColumns, requestColumns } from '../../src/imports/csv-headers.ts'
 import { readRecords, readTextLines } from '../../src/imports/csv-records.ts'
@@ -257,7 +257,7 @@ describe('writing', () => {
   test('every text can be read back from its cell', () => {
     fc.assert(
       fc.property(trickyText, (text) => {
-        expect(fromCsvCell(toCsvCell(text))).toBe(text)
+        expect(fromCsvCell(restoreWithin(toCsvCell(text)))).toBe(text)
       }),
       { numRuns: 2_000 },
     )

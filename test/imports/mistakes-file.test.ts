@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { importedFile } from '../../src/export/kept-files.ts'
 import { checkFile } from '../../src/imports/enqueue-file.ts'
 import { openImportBuffer, type ParseOptions } from '../../src/imports/open-file.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
@@ -15,7 +16,11 @@ async function mistakesOf(text: string | Uint8Array, parse: ParseOptions = {}, n
   await writeFile(file, text)
   const buffer = await openImportBuffer(file)
   const options = { allowDuplicates: false, project: 'shop', onProgress: () => {} }
-  const checked = { now: Date.parse('2026-06-01T12:00:00Z'), ...options, mistakesPath: path }
+  const checked = {
+    now: Date.parse('2026-06-01T12:00:00Z'),
+    ...options,
+    mistakesTarget: { path, overwrite: false, kept: [importedFile(file)] },
+  }
   const report = await checkFile(emptyLookups, { buffer, name: file, parse }, checked).finally(buffer.close)
   const written = existsSync(path) ? (await readFile(path, 'utf8')).split('\r\n') : null
   return { report, written, folder: await readdir(folder) }

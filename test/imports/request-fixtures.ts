@@ -8,6 +8,7 @@ import { type ImportLine, parseLines } from '../../src/imports/parse-lines.ts'
 import { textDamage } from '../../src/imports/spreadsheet-damage.ts'
 import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
 import { mistakeText } from '../../src/outbox/core/writeback-request.ts'
+import { cleanKey } from '../../src/values/invisible.ts'
 
 export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
 export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'
@@ -71,7 +72,11 @@ function text(maxLength: number) {
 const singleLineText = (maxLength: number) => text(maxLength).filter((value) => !/[\n\r\t]/.test(value))
 
 const commonFields = {
-  ref: fc.option(singleLineText(maxLengths.ref)),
+  ref: fc.option(
+    singleLineText(maxLengths.ref)
+      .map(cleanKey)
+      .filter((key) => key !== ''),
+  ),
   expect: fc.constantFrom(null, '7', '9007199254740993', '2026-01-31T18:00:00Z'),
   expiresAt: fc.constantFrom(null, '2026-02-01T00:00:00Z'),
 }

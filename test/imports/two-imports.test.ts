@@ -17,7 +17,7 @@ for (const database of databases)
       const path = join(folder, name)
       await writeFile(path, `operation,conversation_id,content,sender_name\nmessage,${conversation(1)},Hello,${name}\n`)
       const buffer = await openImportBuffer(path)
-      const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesPath: null, now: Date.now() }
+      const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesTarget: null, now: Date.now() }
       const people = { project: 'shop', createdBy: name, expiresAt: null, title: null, note: null }
       const options = { ...rules, ...people, onChecked, onProgress: () => {} }
       return importRequests(admin, { buffer, name, parse: {} }, options).finally(buffer.close)
@@ -44,7 +44,7 @@ for (const [what, changed] of [
     const path = join(createTempFolder(), 'replies.csv')
     await writeFile(path, [header, row(1), row(2)].join('\n'))
     const buffer = await openImportBuffer(path)
-    const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesPath: null, now: Date.now() }
+    const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesTarget: null, now: Date.now() }
     const people = { project: 'shop', createdBy: 'ann', expiresAt: null, title: null, note: null }
     const onChecked = () => writeFile(path, changed.join('\n'))
     const options = { ...rules, ...people, onChecked, onProgress: () => {} }

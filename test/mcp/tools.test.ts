@@ -248,6 +248,44 @@ for (const db of databases) {
       expect(secrets.filter(({ word }) => word !== null && text.includes(word))).toEqual([])
     })
 
+    test('who may not see names and addresses learns none by a guess', async () => {
+      const env = { ...people(fixture, 'operator'), DESKMIRROR_CONFIG: 'people.yaml' }
+      const hidden = await fixture.connect(['--as', 'zoë'], env)
+      const [known] = (await fixture.warehouse.query(
+        `select id, name from visitors where name is not null and deleted_at is null order by id limit 1`,
+      )) as { id: string; name: string }[]
+      const guess = async (name: string) => {
+        const rows = [{ operation: 'visitor', visitor_id: known!.id, name }]
+        const { data } = await propose(hidden, rows)
+        return {
+          outcomes: data.rows.map(({ outcome }: { outcome: string }) => outcome),
+          groups: data.groups,
+          mistakes: data.mistakes,
+        }
+      }
+      const right = await guess(known!.name)
+      expect(await guess('Bo Else')).toEqual(right)
+      expect(right.outcomes).toHaveLength(1)
+    })
+
+    test('a role that is taken away ends proposing at once', async () => {
+      const env = { ...people(fixture, 'operator', 'shown'), DESKMIRROR_CONFIG: 'people.yaml' }
+      const olga = await fixture.connect(['--as', 'zoë'], env)
+      const [id] = await conversations(fixture)
+      const ask = (ref: string) => propose(olga, [{ operation: 'handled', conversation_id: id, handled: true, ref }])
+      expect((await ask('role-1')).isError).toBe(false)
+      people(fixture, 'viewer', 'shown')
+      expect(await ask('role-2')).toMatchObject({
+        isError: true,
+        text: expect.stringContaining('not offered to you any more'),
+      })
+      expect((await olga.call('query', { sql: 'select 1 as one' })).isError).toBe(false)
+      people(fixture, 'viewer')
+      expect((await olga.call('query', { sql: 'select 1 as one' })).isError).toBe(true)
+      people(fixture, null)
+      expect((await ask('role-3')).isError).toBe(true)
+    })
+
     test('a call that does not fit is explained and counted', async () => {
       const { isError, text } = await mcp.call('find_conversations', { waitingMinutes: 1e300 })
       expect([isError, text]).toEqual([true, expect.stringMatching(/nothing was asked(.|\n)*waitingMinutes/)])
@@ -312,9 +350,14 @@ async function writebacks({ warehouse }: McpFixture) {
   }[]
 }
 
-/** Zoë may look, and reads no messages. */
-function people({ folder, env }: McpFixture): Readonly<Record<string, string>> {
-  const text = `console: { people: [{ name: 'Zoe\u0308', role: viewer, messages: hidden, token: { env: ZOE_TOKEN } }] }\nprojects:\n  default: { base_url: '${env['DESKMIRROR_BASE_URL']}', project_id: ${env['DESKMIRROR_PROJECT_ID']}, api_key: { env: KEY } }\n`
+/** Zoë may look, and reads no messages. `role` null: nobody is named. */
+function people(
+  { folder, env }: McpFixture,
+  role: 'viewer' | 'operator' | null = 'viewer',
+  messages: 'hidden' | 'shown' = 'hidden',
+): Readonly<Record<string, string>> {
+  const zoe = `{ name: 'Zoe\u0308', role: ${role}, messages: ${messages}, token: { env: ZOE_TOKEN } }`
+  const text = `console: { people: [${role === null ? '' : zoe}] }\nprojects:\n  default: { base_url: '${env['DESKMIRROR_BASE_URL']}', project_id: ${env['DESKMIRROR_PROJECT_ID']}, api_key: { env: KEY } }\n`
   writeFileSync(join(folder, 'people.yaml'), text)
   return {
     ZOE_TOKEN: 'a-token-of-zoe-that-is-long',

@@ -69,6 +69,63 @@ for (const database of databases) {
       expect((await q.admin.listEvents('b')).map(({ to }) => to)).toEqual(['queued', 'cancelled'])
     })
 
+    test('what an insert says of columns that are not its own has no effect', async ({ onTestFinished }) => {
+      const q = await queue(onTestFinished)
+      await insert(q, { id: 'first' })
+      const own = { erased_at: '2026-01-01T00:00:00Z', revoked_as: 'cancelled', seq: '9223372036854775807', lane: 'x' }
+      await insert(q, { id: 'second', ...own })
+      await insert(q, { id: 'third', seq: '-5' })
+      expect(
+        await q.warehouse.query('select id, seq, erased_at, revoked_as, lane from writebacks order by seq'),
+      ).toMatchObject(
+        ['first', 'second', 'third'].map((id, n) => ({
+          id,
+          seq: n + 1,
+          erased_at: null,
+          revoked_as: null,
+          lane: `conversation/${target}`,
+        })),
+      )
+    })
+
+    test('a place in the queue or in the log that was changed by SQL stops no later insert', async ({
+      onTestFinished,
+    }) => {
+      const q = await queue(onTestFinished)
+      await insert(q, { id: 'first' })
+      await q.warehouse.query("update writebacks set seq = 9223372036854775807 where id = 'first'")
+      await q.warehouse.query(`insert into writeback_events (project_id, writeback_id, to_status, seq)
+        values ('x', 'first', 'queued', 9223372036854775807)`)
+      await insert(q, { id: 'second' })
+      await insert(q, { id: 'third' })
+      expect(await q.warehouse.query("select id from writebacks where id <> 'first' order by seq")).toEqual([
+        { id: 'second' },
+        { id: 'third' },
+      ])
+      expect(await q.admin.assignProject()).toBe(3)
+    })
+
+    test('the words of an open write-back cannot be deleted by SQL, as its lane would wait for it', async ({
+      onTestFinished,
+    }) => {
+      const q = await queue(onTestFinished)
+      await insert(q, { id: 'open' })
+      const erase = () => q.warehouse.query(`update writebacks set erased_at = '2026-01-01T00:00:00Z'`)
+      await expect(erase()).rejects.toThrow('only the words of a write-back that has its outcome can be deleted')
+      await settle(q, 'open', 'failed')
+      await erase()
+    })
+
+    test('a row without its target is rejected by the rule that names it', async ({ onTestFinished }) => {
+      const q = await queue(onTestFinished)
+      const statement = `insert into writebacks (operation, payload) values ('handled', '{"handled":true}')`
+      await expect(q.warehouse.query(statement)).rejects.toThrow(/message_and_handled_need_conversation_id/)
+      await insert(q, { id: 'one' })
+      await expect(q.warehouse.query('update writebacks set conversation_id = null')).rejects.toThrow(
+        /message_and_handled_need_conversation_id/,
+      )
+    })
+
     test('a ref that failed or conflicted may be queued again, corrected', async ({ onTestFinished }) => {
       const q = await queue(onTestFinished)
       for (const ref of ['open', 'failed', 'conflict']) await insert(q, { id: ref, ref })

@@ -131,7 +131,7 @@ for (const database of databases) {
       expect(await outbox.hasPending()).toBe(true)
       expect(await outbox.findClaimable(Date.now() + 61_000, 9)).toHaveLength(2)
       expect(await admin.findBatchRest('flags')).toMatchObject({ because: 'its approval can still be taken back' })
-      const undone = await decideRows(admin, 'approval_undone', { approvedBy: 'bea' }, { by: 'bea' })
+      const undone = await decideRows(admin, 'approval_undone', { approvedBy: ['bea'] }, { by: 'bea' })
       expect(undone).toMatchObject({ moved: 2, stayed: [] })
       expect(await admin.findBatch('flags')).toMatchObject({ approvedBy: null, approvedAt: null, counts: { draft: 2 } })
     })

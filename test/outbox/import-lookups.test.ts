@@ -20,6 +20,20 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
     return found.filter(({ content }) => content.startsWith('our ')).map(({ content, sentAt }) => [content, sentAt])
   }
 
+  test('who has signed an earlier reply, by the facts for analysts, or the messages while there are none', async () => {
+    const o = await createOutboxFixture({ database: database as 'sqlite' | 'postgres' })
+    const known = createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).findKnownSenders
+    const [first] = await o.warehouse.query(
+      "select sender_display_name as name from messages where sender_type = 'agent' and sender_display_name is not null limit 1",
+    )
+    const name = String(first?.name)
+    for (const delete_ of ['', 'delete from fct_contribution']) {
+      if (delete_ !== '') await o.warehouse.query(delete_)
+      expect(await known([name, `${name}”`, 'nobody\u0000'])).toEqual(new Set([name]))
+    }
+    expect(await known([])).toEqual(new Set())
+  })
+
   test('replies that were sent since, may have been, or are still to be sent', async () => {
     const o = await createOutboxFixture({ database: database as 'sqlite' | 'postgres', mirrored: false })
     const statuses = [

@@ -425,6 +425,7 @@ test('write-backs are sent even if reads are very slow', async () => {
           requestId: null,
         })
       },
+      isProjectServed: async () => true,
       outbox,
       mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never, readRawById: async () => new Map() },
       verifyAfterMs: 100,

@@ -21,6 +21,7 @@ const known = {
   payload,
   isComplete: true,
   lastMessageAt: 2 as number | null,
+  hiddenArrival: null as string | null,
 }
 
 test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([

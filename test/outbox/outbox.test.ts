@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { endClaim } from '../../src/outbox/active-claims.ts'
 import { operations, operationTypes, toLaneName } from '../../src/outbox/core/operations.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
@@ -68,7 +69,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const verifying = await outbox.claim(second!, Date.now())
       await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
       expect(await outbox.markSending(verifying!, {}, Date.now(), Date.now())).toBe(false)
-      await outbox.release(verifying!, null)
+      await outbox.release(verifying!, { dueAt: null })
       await admin.decide('cancelled', { ids: [first!] }, { by: 'a test' })
       const sending = await outbox.claim(second!, Date.now())
       expect(await outbox.markSending(sending!, {}, Date.now(), Date.now() + 60_000)).toBe(true)
@@ -127,16 +128,65 @@ for (const database of ['sqlite', 'postgres'] as const) {
       expect(await o.statuses()).toEqual(['uncertain', 'succeeded'])
     })
 
-    test('marks a sent reply uncertain if SQL made its row invalid', async () => {
+    test('what is being sent cannot be changed by SQL, approved or not, nor what was sent', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Clear.'))
       const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
       await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
-      await o.warehouse.query(`update writebacks set payload = '{"content": "x", "sender_name": "A\\nn"}'`)
+      const request = await o.warehouse.query('select operation, conversation_id, payload from writebacks')
+      const changes = [
+        `payload = '{"content": "Other.", "sender_name": "Ann"}'`,
+        `conversation_id = '${o.conversation(1)}'`,
+        `operation = 'handled', payload = '{"handled": true}'`,
+        `erased_at = '2026-01-01T00:00:00Z'`,
+        `erased_at = '2026-01-01T00:00:00Z', payload = '{"content": "Other.", "sender_name": "Ann"}'`,
+      ]
+      const changeAll = async () => {
+        for (const change of changes)
+          await expect(o.warehouse.query(`update writebacks set ${change}`), change).rejects.toThrow(
+            /stays as it was sent|only the words of a write-back that has its outcome/,
+          )
+      }
+      await changeAll()
       await o.push()
       expect(await o.statuses()).toEqual(['uncertain'])
+      for (const change of changes.slice(0, 3))
+        await expect(o.warehouse.query(`update writebacks set ${change}`), change).rejects.toThrow('as it was sent')
+      expect(await o.warehouse.query('select operation, conversation_id, payload from writebacks')).toEqual(request)
+    })
+
+    test('a row that SQL puts back into the queue while it is sent keeps its words until its sender has let it go', async () => {
+      const o = await createOutboxFixture({ database, mirrored: false })
+      const [id] = await o.queue(reply(o.conversation(0), 'Clear.'))
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
+      const claimed = (await outbox.claim(id!, Date.now()))!
+      await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
+      await o.warehouse.query(`update writebacks set status = 'queued'`)
+      const other = `payload = '{"content": "Other.", "sender_name": "Ann"}'`
+      await expect(o.warehouse.query(`update writebacks set ${other}`)).rejects.toThrow('stays as it was sent')
+      expect(await outbox.settleSent(claimed, { event: 'accepted', why: 'a test' })).toBe('succeeded')
+    })
+
+    test('a claim of this process whose work has ended is free at once, and one that it works on is not', async () => {
+      const o = await createOutboxFixture({ database, mirrored: false })
+      const [first, second] = await o.queue(reply(o.conversation(0), 'One.'), reply(o.conversation(1), 'Two.'))
+      const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
+      await outbox.claim(first!, Date.now())
+      await outbox.claim(second!, Date.now())
+      expect(await outbox.findClaimable(Date.now(), 9)).toEqual([])
+      expect(await outbox.claim(first!, Date.now())).toBeNull()
+      // As when the database restarts while the outcome is stored.
+      endClaim(first!)
+      expect(await outbox.findClaimable(Date.now(), 9)).toMatchObject([{ id: first }])
+      const claimed = (await outbox.claim(first!, Date.now()))!
+      expect(claimed).toMatchObject({ id: first })
+      await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
+      endClaim(first!)
+      // It is known that nothing is sent any more, as the process that sent is this one.
+      expect((await outbox.claim(first!, Date.now()))!.evidence).toMatchObject({ sender: 'ended' })
+      for (const id of [first!, second!]) endClaim(id)
     })
   })
 }

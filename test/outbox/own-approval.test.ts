@@ -18,6 +18,9 @@ for (const database of databases) {
       ['ann', 'Ann'],
       ['Ann via bi_tool', 'ann'],
       ['Änne␛', 'Änne␛'],
+      ['Ünal', 'ünal'],
+      ['ÜNAL via bi_tool', 'Ünal'],
+      ['STRASSER', 'Straßer'],
     ])
       test(`${approves} does not approve what ${queuedBy} queued`, async () => {
         const { admin } = await openOutbox(database)
@@ -25,7 +28,7 @@ for (const database of databases) {
         await queueFlags(admin, 1, { status: 'draft', createdBy: `${queuedBy}a` })
         const notOwn = { by: approves!, approveOwn: false }
         expect(await admin.decide('approved', {}, notOwn)).toMatchObject({
-          count: queuedBy === 'Ann via bi_tool' ? 0 : 1,
+          count: queuedBy?.includes(' via ') ? 0 : 1,
         })
       })
 

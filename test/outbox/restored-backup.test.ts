@@ -1,9 +1,22 @@
 /** A warehouse that went back in time, as after a restored backup, sends nothing until a person has said how to go on. */
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import pg from 'pg'
+import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { pushProject } from '../../src/app/push.ts'
 import { resumeRestored } from '../../src/app/send-record.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
@@ -125,6 +138,59 @@ for (const kind of ['sqlite', 'postgres'] as const) {
   })
 }
 
+/** The file, or all tables, go; what is opened then begins anew. */
+async function beginAnew(kind: Kind, { instance, warehouse }: OutboxFixture): Promise<void> {
+  await warehouse.close()
+  if (kind === 'sqlite') {
+    const path = instance.url!.slice('sqlite:'.length)
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
+    return
+  }
+  const client = new pg.Client({ connectionString: instance.url!.split('?')[0] })
+  await client.connect()
+  const schema = new URL(instance.url!).searchParams.get('schema')
+  await client.query(`drop schema ${schema} cascade; create schema ${schema}`)
+  await client.end()
+}
+
+for (const kind of ['sqlite', 'postgres'] as const)
+  test(`an empty warehouse in the place of one that has sent sends nothing until a person says so (${kind})`, async () => {
+    const fixture = await createOutboxFixture({ database: kind, mirrored: false })
+    const { queue, push, instance, project, sandbox, visitor } = fixture
+    await queue({ operation: 'note', visitor_id: visitor(0), content: 'Called.', ref: 'call-1' })
+    expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
+    await beginAnew(kind, fixture)
+    const warehouse = await instance.open()
+    await warehouse.query(`insert into writebacks (operation, visitor_id, payload, ref)
+      values ('note', '${visitor(0)}', '{"content":"Called."}', 'call-1')`)
+    await expect(push()).rejects.toMatchObject({
+      why: expect.stringMatching(
+        /has sent nothing yet, but one at the same address has sent write-backs .*\(1 or more\)/,
+      ),
+      exitCode: 2,
+    })
+    expect(performedWrites(sandbox)).toHaveLength(1)
+    const config = configOf(instance.url!, project)
+    expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({ drafts: 1 })
+    await warehouse.query(`insert into writebacks (operation, visitor_id, payload)
+      values ('note', '${visitor(1)}', '{"content":"Later."}')`)
+    expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
+    expect(await push()).toMatchObject({ outcome: 'done' })
+    expect(performedWrites(sandbox)).toHaveLength(2)
+  })
+
+test('a push while Redis is away says so, and sends nothing', async () => {
+  const { queue, push, sandbox, visitor, statuses } = await createOutboxFixture({ mirrored: false })
+  await queue({ operation: 'note', visitor_id: visitor(0), content: 'Called.' })
+  await expect(push({ queueUrl: 'redis://127.0.0.1:1' })).rejects.toMatchObject({
+    what: 'cannot tell whether the warehouse went back in time',
+    why: expect.stringContaining('Redis, which knows how many write-backs were sent, does not answer'),
+    exitCode: 1,
+  })
+  expect(performedWrites(sandbox)).toHaveLength(0)
+  expect(await statuses()).toEqual(['queued'])
+})
+
 test('a warehouse that continues is never taken for a restored one, however many processes send', async () => {
   const { queue, push, visitors, sandbox, conversations } = await createOutboxFixture()
   await queue(
@@ -153,6 +219,30 @@ test('a file of SQLite that has sent, and is restored without the file beside it
   expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
   expect(await push()).toMatchObject({ outcome: 'done' })
   expect(performedWrites(sandbox)).toHaveLength(3)
+})
+
+test('what was sent is known by whatever link a file of SQLite is reached', async () => {
+  const { queue, push, instance, visitor, sandbox, project } = await createOutboxFixture()
+  const path = instance.url!.slice('sqlite:'.length)
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-links-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  symlinkSync(path, join(folder, 'link.db'))
+  symlinkSync('link.db', join(folder, 'second.db'))
+  const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
+  await queue(note)
+  await push()
+  await queue({ ...note, content: 'Called again.' })
+  const options = {
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    onBudget: () => {},
+    despiteFailures: false,
+  }
+  const log = pino({ level: 'silent' })
+  const linked = configOf(`sqlite:${join(folder, 'second.db')}`, project)
+  expect(await pushProject(linked, project, { ...options, log })).toMatchObject({ outcome: 'done' })
+  expect(performedWrites(sandbox)).toHaveLength(2)
+  expect(readdirSync(folder)).toEqual(['link.db', 'second.db'])
 })
 
 test('a damaged file beside the warehouse is not taken for an empty one', async () => {

@@ -49,7 +49,12 @@ function review(target: TargetState | null, lines: readonly Line[], facts: Parti
   let lane = emptyLane
   return lines.map((line, index) => {
     const row = rowOf(line, index + 1)
-    const result = reviewRow(row, { target, obstacle: null, isRefQueued: false, mirrorAsOf: null, ...facts }, lane, now)
+    const result = reviewRow(
+      row,
+      { target, obstacle: null, isRefQueued: false, isNewSender: false, mirrorAsOf: null, ...facts },
+      lane,
+      now,
+    )
     lane = result.lane
     return result.review
   })

@@ -25,7 +25,7 @@ describe.each(databases)('in $name', ({ make }) => {
     expect(await outbox.decideSending('stop_all', { by: 'bea' })).toBe(false)
     expect(await outbox.readSendingStop()).toMatchObject({ by: 'ann', why: 'ann stopped all sending' })
     expect(await outbox.markSending(claimed!, {}, now, now)).toBe(false)
-    await outbox.release(claimed!, null)
+    await outbox.release(claimed!, { dueAt: null })
     expect(await outbox.findClaimable(now, 10)).toEqual([])
     expect(await outbox.claim(second?.id ?? '', now)).toBeNull()
     expect([await outbox.hasPending(), await outbox.countByStatus({})]).toEqual([false, { queued: 2 }])

@@ -34,6 +34,8 @@ const visibleResult: Record<FaultKind, number | 'nothing'> = {
   slow: 200,
   'foreign-429': 429,
   'foreign-429-after': 429,
+  'html-429': 429,
+  'html-429-after': 429,
   redirect: 302,
   status: 409,
   'status-after': 409,

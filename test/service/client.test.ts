@@ -1,5 +1,5 @@
 /** What the client sends, and which answers it reads. */
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { ApiRequest } from '../../src/service/core/api-request.ts'
 import {
@@ -55,6 +55,7 @@ describe('compressed bodies', () => {
   const text = JSON.stringify({ data: { word: 'ö'.repeat(1000) } })
   const compressed: Record<string, Buffer> = {
     gzip: gzipSync(text),
+    zstd: zstdCompressSync(text),
     br: brotliCompressSync(text),
     deflate: deflateSync(text),
     'gzip, br': brotliCompressSync(gzipSync(text)),
@@ -66,11 +67,13 @@ describe('compressed bodies', () => {
   })
 
   test('one that would exceed the cap is not decompressed', async () => {
-    const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
-    const service = await startTestService(sendBytes(bomb, 'gzip'))
-    const failure = await failureOf(createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
-    expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: 200 })
-    expect(failure).toHaveProperty('why', expect.stringContaining('more than 1000000 bytes'))
+    const spaces = Buffer.alloc(50_000_000, ' ')
+    for (const [encoding, bomb] of Object.entries({ gzip: gzipSync(spaces), zstd: zstdCompressSync(spaces) })) {
+      const service = await startTestService(sendBytes(bomb, encoding))
+      const failure = await failureOf(createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
+      expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: 200 })
+      expect(failure).toHaveProperty('why', expect.stringContaining('more than 1000000 bytes'))
+    }
   })
 })
 

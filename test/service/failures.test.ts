@@ -2,11 +2,14 @@
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
+  answersInOrder,
   createTestClient,
+  emptyListAnswer,
   errorOf,
   failureOf,
   jsonAnswer,
   memoryBudget,
+  quickRetries,
   type RequestHandler,
   readCall,
   startTestService,
@@ -112,6 +115,26 @@ describe('refused', () => {
     expect(failure).toMatchObject({ kind: 'refused', status: 302 })
     expect(failure).toHaveProperty('why', expect.stringContaining(`${target.url}/elsewhere; is the base URL right?`))
     expect(target.requestCount()).toBe(0)
+  })
+})
+
+describe('a web page under a 200', () => {
+  const page = jsonAnswer(200, '<!doctype html><title>Sign in</title>')
+
+  test('is refused at an address that never answered as the service, and is asked for once', async () => {
+    const service = await startTestService(page)
+    const client = createTestClient(service.url, { isNewAddress: true, retries: quickRetries })
+    expect(await failureOf(client.get('/thing', {}, 'fresh'))).toMatchObject({ kind: 'refused', status: 200 })
+    expect(service.requestCount()).toBe(1)
+  })
+
+  test('is transient at one that did, and for a write', async () => {
+    const service = await startTestService(answersInOrder(emptyListAnswer, page))
+    const client = createTestClient(service.url, { isNewAddress: true })
+    await client.send(readCall)
+    expect(await failureOf(client.send(readCall))).toMatchObject({ kind: 'transient', status: 200 })
+    const other = createTestClient((await startTestService(page)).url, { isNewAddress: true })
+    expect(await failureOf(other.send(writeCall))).toMatchObject({ kind: 'transient', status: 200 })
   })
 })
 

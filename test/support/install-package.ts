@@ -1,7 +1,7 @@
 /** Packs this project and installs the package into an empty folder, as users do. */
 import { execFile } from 'node:child_process'
-import { readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -16,13 +16,41 @@ export const userEnvironment = Object.fromEntries(
   ),
 )
 
-/** `others`: installed beside it. Returns the folder of the package. */
-export async function installPackage(folder: string, others: readonly string[] = []): Promise<string> {
-  const env = userEnvironment
-  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, env })
+/** Returns the file. */
+export async function packPackage(folder: string): Promise<string> {
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, env: userEnvironment })
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+  return join(folder, tarball)
+}
+
+/** `others`: installed beside it. Returns the folder of the package. */
+export async function installPackage(folder: string, others: readonly string[] = [], packed?: string): Promise<string> {
+  const tarball = packed ?? (await packPackage(folder))
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-  const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
-  await run('npm', ['install', ...quietOptions, `./${tarball}`, ...others], { cwd: folder, env })
+  await npmInstall(folder, tarball, ...others)
   return join(folder, 'node_modules', 'deskmirror')
+}
+
+/** For all users of a system, which has its programs below `prefix`. */
+export async function installGlobally(prefix: string, tarball: string): Promise<string> {
+  await npmInstall(prefix, '--global', '--prefix', prefix, tarball)
+  const modules = process.platform === 'win32' ? 'node_modules' : join('lib', 'node_modules')
+  return join(prefix, modules, 'deskmirror')
+}
+
+async function npmInstall(folder: string, ...args: readonly string[]): Promise<void> {
+  const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
+  await run('npm', ['install', ...quietOptions, ...args], { cwd: folder, env: userEnvironment })
+}
+
+/** All packages below `folder` as npm's lock file has them: `node_modules/a/node_modules/b` and its version. */
+export function installedVersions(folder: string): ReadonlyMap<string, string> {
+  const files = globSync('**/node_modules/{@*/*,[!@.]*}/package.json', { cwd: folder })
+  const own = files.filter((file) => /(^|[\\/])node_modules[\\/](@[^\\/]+[\\/])?[^\\/]+[\\/]package\.json$/.test(file))
+  return new Map(
+    own.map((file) => {
+      const { version } = JSON.parse(readFileSync(join(folder, file), 'utf8'))
+      return [dirname(file).replaceAll('\\', '/'), version]
+    }),
+  )
 }

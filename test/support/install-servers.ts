@@ -1,4 +1,4 @@
-/** Installs a server's programs on Debian as root, without starting the system's own server. */
+/** Installs programs that tests need on Debian as root, without starting a server of the system. */
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
@@ -19,9 +19,18 @@ export async function installRedis(find: FindProgram): Promise<string> {
   return requireProgram(find, 'redis-server')
 }
 
-function requireDebian(what: string, variable: string): void {
+/** Runs containers, without an engine. */
+export async function installRunc(find: FindProgram): Promise<string> {
+  requireDebian('runc (Debian: apt-get install runc)', null)
+  install('runc')
+  return requireProgram(find, 'runc')
+}
+
+/** `variable` null: there is no server that could be named instead. */
+function requireDebian(what: string, variable: string | null): void {
   if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) return
-  throw new Error(`the tests need ${what}: install it, or name a running server in ${variable}`)
+  const other = variable === null ? ' and run them as root' : `, or name a running server in ${variable}`
+  throw new Error(`the tests need ${what}: install it${other}`)
 }
 
 function requireProgram(find: FindProgram, name: string): string {

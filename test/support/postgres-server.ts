@@ -34,9 +34,11 @@ export type PrivatePostgres = Server & {
   readonly crash: (whileDown?: () => Promise<void>) => Promise<void>
 }
 
-export async function startPrivatePostgres(): Promise<PrivatePostgres> {
-  return tryThreeTimes(async () => start(await findPrograms(), {}))
+export async function startPrivatePostgres(settings: ServerSettings = {}): Promise<PrivatePostgres> {
+  return tryThreeTimes(async () => start(await findPrograms(), settings))
 }
+
+type ServerSettings = Readonly<Record<string, string | number>>
 
 /** The folder of the programs of Postgres. */
 export async function findPrograms(): Promise<string> {
@@ -55,10 +57,7 @@ const testSettings = {
   jit: 'off',
 }
 
-async function start(
-  programs: string,
-  moreSettings: Readonly<Record<string, string | number>>,
-): Promise<PrivatePostgres> {
+async function start(programs: string, moreSettings: ServerSettings): Promise<PrivatePostgres> {
   const owner = unprivilegedUser('postgres', 'nobody')
   const folder = createServerFolder('postgres', owner)
   const data = join(folder, 'data')

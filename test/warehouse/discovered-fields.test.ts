@@ -221,6 +221,101 @@ for (const db of databases) {
   })
 }
 
+/** What people make, and what then keeps a column from getting another type. */
+const uses: Readonly<Record<(typeof databases)[number]['name'], Readonly<Record<string, readonly string[]>>>> = {
+  sqlite: {
+    'a view': ['create view scores as select id, score + 1 as next from visitors'],
+    'a broken view of something else': ['create view broken as select * from no_such_table'],
+    'an index': ['create index high_scores on visitors (score) where score > 5'],
+    'a trigger': [
+      'create table visitors_seen (score integer)',
+      `create trigger scored after update on visitors when new.score > 5
+        begin insert into visitors_seen values (new.score); end`,
+    ],
+  },
+  postgres: {
+    'a view': ['create view scores as select id, score + 1 as next from visitors'],
+    'a materialized view': ['create materialized view scores as select id, score from visitors'],
+    'an index': ['create index high_scores on visitors (score) where score > 5'],
+    'an index of an expression': ['create index next_scores on visitors ((score + 1))'],
+    'a trigger': [
+      'create function seen() returns trigger language plpgsql as $$ begin return new; end $$',
+      'create trigger scored before update on visitors for each row when (new.score > 5) execute function seen()',
+    ],
+    'a check': ['alter table visitors add check (score > -1)'],
+    'a generated column': ['alter table visitors add next bigint generated always as (score + 1) stored'],
+    'a policy': ['create policy scored on visitors using (score > 5)'],
+    'a function': [
+      'create function best() returns bigint language sql begin atomic select max(score) from visitors; end',
+    ],
+    'a publication': ['create publication scored for table visitors (project_id, id, score)'],
+  },
+}
+
+for (const db of databases)
+  test.each(Object.entries(uses[db.name]))(
+    `a column that %s keeps from getting another type never says what its row does not — ${db.name}`,
+    async (_, statements) => {
+      const { warehouse, mirror, all, one } = await openTestWarehouse(db)
+      const store = (...rows: readonly ReturnType<typeof visitor>[]) => mirror.commit(commit('visitors', rows))
+      await store(...['v1', 'v2', 'v3', 'v4'].map((id, n) => visitor(id, { score: n + 1 })))
+      for (const statement of statements) await warehouse.query(statement)
+      await store(visitor('v1', { score: 'A494' }), visitor('v2'), visitor('v3', { score: 495 }))
+      const expected = [
+        { id: 'v1', score: null, wide: 'A494' },
+        { id: 'v2', score: null, wide: null },
+        { id: 'v3', score: 495, wide: '495' },
+      ]
+      const read = (ids: string) =>
+        all(`select id, score, score__text as wide from visitors where id in (${ids}) order by id`)
+      expect(await read("'v1', 'v2', 'v3'")).toEqual(expected)
+      await mirror.startRun('incremental', 1)
+      expect(await read("'v1', 'v2', 'v3', 'v4'")).toEqual([...expected, { id: 'v4', score: 4, wide: '4' }])
+      expect(await one("select column_name, type, former_columns from discovered_fields where path = 'score'")).toEqual(
+        {
+          column_name: 'score__text',
+          type: 'text',
+          former_columns: '[{"name":"score","type":"integer"}]',
+        },
+      )
+      expect(await mirror.listFormerColumns(['visitors'])).toEqual([
+        { column: 'visitors.score', replacedBy: 'visitors.score__text', type: 'integer' },
+      ])
+    },
+  )
+
+for (const db of databases) {
+  test(`a former column can be dropped — ${db.name}`, async () => {
+    const { warehouse, mirror, list } = await openTestWarehouse(db)
+    await mirror.commit(commit('visitors', [visitor('v1', { score: 1 })]))
+    await warehouse.query('create view scores as select score from visitors')
+    await mirror.commit(commit('visitors', [visitor('v1', { score: 'one' })]))
+    await warehouse.query('drop view scores')
+    const dropped = db.name === 'sqlite' ? ['drop view dim_visitor'] : ['drop view dim_visitor cascade']
+    for (const statement of [...dropped, 'alter table visitors drop column score']) await warehouse.query(statement)
+    const later = openMirror(warehouse, 'main')
+    await later.startRun('incremental', 1)
+    await later.commit(commit('visitors', [visitor('v1', { score: 'two' })]))
+    expect(await list('select score__text from visitors')).toEqual(['two'])
+    expect(await later.listFormerColumns(['visitors'])).toEqual([])
+  })
+
+  test(`an error that is not about something that uses the column is not taken for one — ${db.name}`, async () => {
+    const { warehouse, mirror, list } = await openTestWarehouse(db)
+    await mirror.commit(commit('visitors', [visitor('v1', { score: 1 })]))
+    const refuse =
+      db.name === 'sqlite'
+        ? ["create trigger refused before update on visitors begin select raise(abort, 'no'); end"]
+        : [
+            "create function refused() returns event_trigger language plpgsql as $$ begin raise 'no'; end $$",
+            "create event trigger refused on ddl_command_start when tag in ('ALTER TABLE') execute function refused()",
+          ]
+    for (const statement of refuse) await warehouse.query(statement)
+    await expect(mirror.commit(commit('visitors', [visitor('v2', { score: 'A' })]))).rejects.toThrow('no')
+    expect(await list('select column_name from discovered_fields')).toEqual(['score'])
+  })
+}
+
 test('a value that did not fit while a long query held the table is filled in later', async () => {
   const { database, mirror, list } = await openTestWarehouse(postgres)
   await mirror.commit(commit('visitors', [visitor('v1', { score: 1 })]))

@@ -212,7 +212,7 @@ const importing = {
   ...{
     draft: false,
     allowDuplicates: false,
-    mistakesPath: null,
+    mistakesTarget: null,
     onProgress: () => {},
     ...{ onReviews: null, onReview: async () => {} },
   },

@@ -25,6 +25,7 @@ for (const db of databases) {
           checkedAt: null,
           rereadWhole: false,
           parentLastActiveAt: Date.parse(timeAt(1)) / 1000,
+          parentBeganAt: expect.toSatisfy((at) => at === null || Number.isInteger(at)),
         },
       ])
     })

@@ -2,14 +2,16 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openMirror } from '../../src/app/facts.ts'
 import { recordBudgetLoss, setPause } from '../../src/maintenance/sql/projects.ts'
 import { deleteOldRecords } from '../../src/maintenance/sql/retention.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
-import { recordWorkerHeartbeat, removeWorker } from '../../src/maintenance/sql/workers.ts'
+import { listLiveWorkers, recordWorkerHeartbeat, removeWorker } from '../../src/maintenance/sql/workers.ts'
 import type { StreamReport } from '../../src/mirror/core/reports.ts'
-import { acquireStreamLocks } from '../../src/mirror/sql/stream-locks.ts'
+import { acquireStreamLocks, findLockHolder } from '../../src/mirror/sql/stream-locks.ts'
 import { createBudgetRecords } from '../../src/service/sql/budget-records.ts'
 import { addSample, type RequestSample, requestsSince } from '../../src/service/sql/request-counts.ts'
 
@@ -309,7 +311,60 @@ test('an ended process is dead, a running one is alive, and one on another machi
   expect(isProcessAlive({ ...own, process: 'another boot@1' }, own)).toBe(null)
 })
 
-test('on the same machine a lock depends on its process, not on its heartbeats', async () => {
+/** A process that has ended, while its parent, which lives on, does not ask for that. */
+async function startZombie() {
+  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'])
+  onTestFinished(() => void parent.kill('SIGKILL'))
+  const [printed] = await once(parent.stdout, 'data')
+  const pid = Number(printed)
+  while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await setImmediate()
+  return pid
+}
+
+/** When it started, as `currentProcess` has it. */
+const identityOf = (pid: number) => {
+  const start = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')[19]
+  const [machine] = currentProcess().process.split('@')
+  return { ...currentProcess(), pid, process: `${machine}@${start}` }
+}
+
+test.runIf(process.platform === 'linux')(
+  'a killed process that nobody has reaped is dead: its locks are free, and it is no worker',
+  async () => {
+    const { warehouse, all } = await openTestWarehouse(databases[0]!)
+    const zombie = identityOf(await startZombie())
+    expect(isProcessAlive(zombie, currentProcess())).toBe(false)
+    await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
+    await recordWorkerHeartbeat(warehouse.db, { id: 'w', queue: 'redis', configuration: 'x' }, now)
+    expect(await listLiveWorkers(warehouse.db, now)).toHaveLength(1)
+    for (const table of ['sync_locks', 'sync_workers'])
+      await all(`update ${table} set pid = ${zombie.pid}, process = '${zombie.process}'`)
+    expect(await findLockHolder(warehouse.db, 'main', now)).toBeNull()
+    expect(await listLiveWorkers(warehouse.db, now)).toEqual([])
+    expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)).held).toBe(true)
+  },
+)
+
+test.runIf(process.platform === 'linux')(
+  'a lock whose process lives on this machine, but sends no heartbeats, is free after a minute',
+  async () => {
+    const { warehouse, all } = await openTestWarehouse(databases[0]!)
+    const child = spawn('sleep', ['60'])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child, 'spawn')
+    const living = identityOf(child.pid!)
+    expect(isProcessAlive(living, currentProcess())).toBe(true)
+    await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
+    await all(`update sync_locks set pid = ${living.pid}, process = '${living.process}'`)
+    const lockAt = (at: number) => acquireStreamLocks(warehouse.projectDb('main'), ['calls'], at)
+    expect(await lockAt(now + 59_999)).toMatchObject({ held: false, isAlive: true })
+    expect((await lockAt(now + 60_000)).held).toBe(true)
+  },
+)
+
+test('this process holds a lock as long as it works under it, whatever its heartbeats say', async () => {
   const { warehouse } = await openTestWarehouse(databases[0]!)
   await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
   expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 3_600_000)).held).toBe(false)

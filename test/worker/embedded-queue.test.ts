@@ -1,5 +1,5 @@
 /** A worker whose queue is in its process: alone on its warehouse, and it finds there what the queue has forgotten. */
-import { chownSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
@@ -38,6 +38,20 @@ test('what root starts beside a SQLite file belongs to its owner, and a lock tha
     what: expect.stringContaining('-worker'),
     exitCode: 2,
   })
+})
+
+test('it runs alone on a SQLite file also if another one reaches the file by a link', async () => {
+  const { stores, sandbox } = await startTest(databases[0]!.make)
+  const path = stores.databaseUrl.slice('sqlite:'.length)
+  const link = `${path}.link`
+  symlinkSync(path, link)
+  const configFor = (file: string) =>
+    workerConfig({ ...stores, databaseUrl: `sqlite:${file}` }, [projectConfigOf(sandbox, { schedules: noSchedules })])
+  const first = await startWorkerInProcess(configFor(path))
+  await expect(startWorkerInProcess(configFor(link))).rejects.toThrow('second worker')
+  await first.stop()
+  await (await startWorkerInProcess(configFor(link))).stop()
+  expect(existsSync(`${link}-worker`)).toBe(false)
 })
 
 describe.for(databases)('on a warehouse in: $name', ({ make, name }) => {

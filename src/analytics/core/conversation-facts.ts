@@ -1,7 +1,14 @@
 /** All facts of one conversation, derived from its stored rows. */
 import type { EpochSeconds } from '../../values/time.ts'
 import { type Calendar, localTime } from './calendar.ts'
-import { type ConversationHistory, type FlagChange, handledHistory, type Role, type TimedMessage } from './handlings.ts'
+import {
+  type ConversationHistory,
+  type FlagChange,
+  handledHistory,
+  type Role,
+  reopeningsByFlag,
+  type TimedMessage,
+} from './handlings.ts'
 import { deriveWaits, messagesInOrder, turnsOf, type WaitRow } from './waits.ts'
 
 /** `mirroredSince`: since when changes of the project's conversations are watched. */
@@ -11,7 +18,8 @@ export function deriveConversationFacts(history: ConversationHistory, calendar: 
   const { flagChanges, handlings } = handledHistory(history, messages, mirroredSince)
   const turns = turnsOf(messages, handlings)
   const states = deriveStates(history, flagChanges, calendar)
-  const waits = deriveWaits({ id, turns, handlings, states }, calendar)
+  const waitingTurns = turnsOf(messages, handlings, reopeningsByFlag(flagChanges))
+  const waits = deriveWaits({ id, turns: waitingTurns, states }, calendar)
 
   const [created, handled] = [localTime(calendar, createdAt), localTime(calendar, handledAt)]
   const humanTurns = turns.filter(({ role }) => role === 'human')

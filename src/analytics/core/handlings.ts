@@ -27,6 +27,9 @@ export type HandledChange = {
   readonly oldReadAt: EpochSeconds
   /** The reading that showed `new`. */
   readonly seenAt: EpochSeconds
+  /** The time of the last message that the copies with `old` and with `new` named; null: they named none. */
+  readonly oldLastMessageAt: EpochSeconds | null
+  readonly newLastMessageAt: EpochSeconds | null
 }
 
 /** Only what exists: deleted messages and conversations are left out. */
@@ -47,12 +50,25 @@ export type ConversationHistory = {
 /** `by`: how exactly `at` is known; `service`: the service's own time of the handling. */
 export type FlagChange = { readonly at: EpochSeconds; readonly by: 'created' | 'service' | 'message' | 'seen' }
 
-/** Two readings. `from`: when the one before was made, or a time before it; `to`: when the later one was made. */
-type Readings = { readonly from: EpochSeconds; readonly to: EpochSeconds }
+/** `handledAt`: when it was handled again; null = it has been open since. */
+export type Reopening = { readonly at: EpochSeconds; readonly handledAt: EpochSeconds | null }
+
+/**
+ * Two readings. `from`: when the one before was made, or a time before it; `to`: when the later one was made. What each
+ * named as the time of the last message says which messages were there, in the clock of the service that dates them;
+ * null: it named none, so that our clock has to do.
+ */
+type Readings = {
+  readonly from: EpochSeconds
+  readonly to: EpochSeconds
+  readonly lastMessageBefore: EpochSeconds | null
+  readonly lastMessageAfter: EpochSeconds | null
+}
 
 /**
  * `messages`: in order. `mirroredSince`: no reading is older. Of the result, `flagChanges` are the first handling, the
  * reopening after it, the next handling and so on; `handlings` are all, also those of what was handled already.
+ * A message that a reading showed beside the flag never dates a reopening: days that have ended would change.
  */
 export function handledHistory(
   { handledAt, handledChanges }: Pick<ConversationHistory, 'handledAt' | 'handledChanges'>,
@@ -64,9 +80,12 @@ export function handledHistory(
   let lastHandledAt = Number.NEGATIVE_INFINITY
   let shown: EpochSeconds | null = null
 
-  const addReopening = ({ from, to }: Readings, isSeenOpen: boolean) => {
-    const message = messages.find(({ at, role }) => at > lastHandledAt && at >= from && role !== 'event')
-    if (message !== undefined && message.at <= to) flagChanges.push({ at: message.at, by: 'message' })
+  const addReopening = (readings: Readings, isSeenOpen: boolean, until = Number.POSITIVE_INFINITY) => {
+    const { from, to, lastMessageBefore, lastMessageAfter } = readings
+    const after = Math.max(lastMessageBefore ?? from, lastHandledAt)
+    const message = messages.find(({ at, role }) => at > after && role !== 'event')
+    const latest = Math.min(lastMessageAfter ?? to, until)
+    if (message !== undefined && message.at <= latest) flagChanges.push({ at: message.at, by: 'message' })
     else if (isSeenOpen) flagChanges.push({ at: Math.max(to, lastHandledAt), by: 'seen' })
   }
   const addHandling = (time: EpochSeconds, seenAt: EpochSeconds) => {
@@ -86,28 +105,33 @@ export function handledHistory(
   const read = (value: EpochSeconds | null, readings: Readings) => {
     if (value === shown) return
     // A handling that only moved was repeated, unless a message had reopened the conversation.
-    if (shown !== null) addReopening(value === null ? readings : { ...readings, to: value }, value === null)
+    if (shown !== null) addReopening(readings, value === null, value ?? undefined)
     if (value !== null) addHandling(value, readings.to)
     shown = value
   }
 
   const [first] = handledChanges
   let readAt = Math.min(mirroredSince, first?.seenAt ?? mirroredSince)
-  read(first === undefined ? handledAt : first.old, { from: readAt, to: readAt })
-  for (const { new: value, oldReadAt, seenAt } of handledChanges) {
-    read(value, { from: Math.min(Math.max(oldReadAt, readAt), seenAt), to: seenAt })
+  const atOnce = { lastMessageBefore: null, lastMessageAfter: null }
+  read(first === undefined ? handledAt : first.old, { from: readAt, to: readAt, ...atOnce })
+  for (const { new: value, oldReadAt, seenAt, oldLastMessageAt, newLastMessageAt } of handledChanges) {
+    const from = Math.min(Math.max(oldReadAt, readAt), seenAt)
+    read(value, { from, to: seenAt, lastMessageBefore: oldLastMessageAt, lastMessageAfter: newLastMessageAt })
     readAt = seenAt
   }
-  read(handledAt, { from: readAt, to: readAt })
+  read(handledAt, { from: readAt, to: readAt, ...atOnce })
   return { flagChanges, handlings: [...handlings].sort((a, b) => a - b) }
+}
+
+/** Reopenings by the flag alone: no message did it. They are dated when a reading showed them. */
+export function reopeningsByFlag(flagChanges: readonly FlagChange[]): readonly Reopening[] {
+  return flagChanges.flatMap(({ at, by }, index) => {
+    const isReopening = index % 2 === 1
+    return isReopening && by === 'seen' ? [{ at, handledAt: flagChanges[index + 1]?.at ?? null }] : []
+  })
 }
 
 /** The first handling at that time or later. In one second, messages come before the handling. */
 export function handlingFrom(handlings: readonly EpochSeconds[], time: EpochSeconds): EpochSeconds | null {
   return handlings.find((at) => at >= time) ?? null
-}
-
-/** Whether a message of the time `to` was written after a handling that came after one of the time `from`. */
-export function isHandledBetween(handlings: readonly EpochSeconds[], from: EpochSeconds, to: EpochSeconds): boolean {
-  return handlings.some((at) => at >= from && at < to)
 }

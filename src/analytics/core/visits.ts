@@ -1,4 +1,5 @@
 /** Visits: runs of a visitor's activity without a longer gap. */
+import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import type { EpochSeconds, Seconds } from '../../values/time.ts'
 import type { Calendar } from './calendar.ts'
 
@@ -7,6 +8,17 @@ export type ActivityEntry = {
   readonly at: EpochSeconds
   /** Null: it names none, or we do not know the field. */
   readonly page: string | null
+}
+
+/**
+ * The field of an entry that names its page; null: none is read. An address that someone visited says who they are as much
+ * as a name does, so it stays out with these.
+ */
+export function pageFieldOf({
+  fields,
+  personalData,
+}: Pick<AnalyticsSettings, 'fields' | 'personalData'>): string | null {
+  return personalData ? fields.activityPage : null
 }
 
 /** All entries of some visitors, in any order; of those of one second, the given order counts. */

@@ -1,17 +1,18 @@
 /**
  * The waits of a visitor, on two clocks: until the next answer by anyone, and until the next human one, however many AI
- * answers come before it. Each answer counts once on each clock. A handling that comes first ends both.
+ * answers come before it. Each answer counts once on each clock. A handling that comes first ends both; who was never
+ * answered waits again when the flag is taken back.
  */
 
 import type { SpeakerRole } from '../../config/analytics-settings.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 import { type Calendar, localTime } from './calendar.ts'
-import { type HistoryMessage, handlingFrom, isHandledBetween, type TimedMessage } from './handlings.ts'
+import { type HistoryMessage, handlingFrom, type Reopening, type TimedMessage } from './handlings.ts'
 
 type Conversation = {
   readonly id: string
+  /** With those that begin at reopenings. */
   readonly turns: readonly Turn[]
-  readonly handlings: readonly EpochSeconds[]
   /** Rows of `fct_state`. */
   readonly states: readonly {
     readonly state: 'open' | 'handled'
@@ -23,12 +24,12 @@ type Conversation = {
 export type WaitRow = ReturnType<typeof deriveWaits>[number]
 
 /** One row for each turn of the visitor. */
-export function deriveWaits({ id, turns, handlings, states }: Conversation, calendar: Calendar) {
-  const humanAnswers = humanAnswersOf(turns, handlings)
+export function deriveWaits({ id, turns, states }: Conversation, calendar: Calendar) {
+  const humanAnswers = humanAnswersOf(turns)
   let waits = 0
   return turns.flatMap((turn, index) => {
     if (turn.role !== 'visitor') return []
-    const end = endOfWait(turn, turns[index + 1], handlings)
+    const end = endOfWait(turn, turns[index + 1])
     const openFrom = localTime(calendar, openFromOf(states, turn.startedAt, end.at))
     const ended = localTime(calendar, end.at)
     const answer = secondsOf(calendar, turn.startedAt, end.isAnswer ? end.at : null)
@@ -55,33 +56,37 @@ export function deriveWaits({ id, turns, handlings, states }: Conversation, cale
   })
 }
 
-function endOfWait(turn: Turn, next: Turn | undefined, handlings: readonly EpochSeconds[]) {
-  const handledAt = handlingFrom(handlings, turn.endedAt)
+function endOfWait({ handledAt }: Turn, next: Turn | undefined) {
   if (next !== undefined && next.role !== 'visitor' && (handledAt === null || next.startedAt <= handledAt))
     return { by: next.role, at: next.startedAt, name: next.firstName, isAnswer: true }
   const by = handledAt === null ? ('nobody' as const) : ('handled' as const)
   return { by, at: handledAt, name: null, isAnswer: false }
 }
 
-/** From when on the conversation was open during the wait. Once open, it stays so until the wait ends. */
+/**
+ * From when on the conversation was open during the wait. Once open, it stays so until the wait ends. A wait that ends
+ * within the second in which it began had a message, which comes before a handling of that second.
+ */
 function openFromOf(states: Conversation['states'], startedAt: EpochSeconds, endedAt: EpochSeconds | null) {
-  const open = states.find(({ state, to_at }) => state === 'open' && (to_at === null || to_at > startedAt))
+  const isShort = endedAt === startedAt
+  const isAtStart = (to: EpochSeconds) => (isShort ? to >= startedAt : to > startedAt)
+  const open = states.find(({ state, to_at }) => state === 'open' && (to_at === null || isAtStart(to_at)))
   if (open === undefined) return null
   const from = Math.max(open.from_at, startedAt)
-  return endedAt === null || from < endedAt ? from : null
+  return endedAt === null || from < endedAt || (isShort && from === startedAt) ? from : null
 }
 
 /** `waitedSince`: since when the visitor waited for the human after the AI had last spoken. */
 type HumanAnswer = { readonly turn: Turn; readonly aiAnswers: number; readonly waitedSince: EpochSeconds }
 
 /** By the visitor's first turn since the human turn or the handling before. */
-function humanAnswersOf(turns: readonly Turn[], handlings: readonly EpochSeconds[]): ReadonlyMap<Turn, HumanAnswer> {
+function humanAnswersOf(turns: readonly Turn[]): ReadonlyMap<Turn, HumanAnswer> {
   const answers = new Map<Turn, HumanAnswer>()
   let waiting: Turn | null = null
   let aiAnswers = 0
   let before: Turn | null = null
   for (const turn of turns) {
-    if (waiting !== null && isHandledBetween(handlings, waiting.endedAt, turn.startedAt)) waiting = null
+    if (waiting !== null && (turn.isReopened || isHandledBefore(waiting, turn.startedAt))) waiting = null
     if (turn.role === 'visitor' && waiting === null) [waiting, aiAnswers] = [turn, 0]
     if (turn.role === 'ai') aiAnswers++
     if (turn.role === 'human' && waiting !== null && before !== null) {
@@ -126,9 +131,13 @@ type Turn = {
   readonly startedAt: EpochSeconds
   readonly endedAt: EpochSeconds
   readonly messages: number
+  /** It began with a reopening: messages of the visitor may follow, or none. */
+  readonly isReopened: boolean
   /** The names on its first and last message. */
   readonly firstName: string
   readonly lastName: string
+  /** The first handling after its last message, or after the reopening that it began with. */
+  readonly handledAt: EpochSeconds | null
 }
 
 /** Messages without a time are left out; of those of one second, the lower id is the earlier one. */
@@ -137,19 +146,57 @@ export function messagesInOrder(messages: readonly HistoryMessage[]): readonly T
   return timed.toSorted((a, b) => a.at - b.at || a.id - b.id)
 }
 
-/** `messages`: in order. Events and utterances of unknown senders neither make nor end a turn. */
-export function turnsOf(messages: readonly TimedMessage[], handlings: readonly EpochSeconds[]): readonly Turn[] {
+/** Events and utterances of unknown senders neither make nor end a turn. */
+type Spoken = TimedMessage & { readonly role: SpeakerRole }
+
+/**
+ * `messages`: in order. `reopenings`: by the flag alone. A visitor whose last turn a handling had ended waits again from
+ * such a reopening on, in a turn of its own.
+ */
+export function turnsOf(
+  messages: readonly TimedMessage[],
+  handlings: readonly EpochSeconds[],
+  reopenings: readonly Reopening[] = [],
+): readonly Turn[] {
   const turns: { -readonly [Key in keyof Turn]: Turn[Key] }[] = []
-  for (const { at, role, name } of messages) {
-    if (role === 'event' || role === 'other') continue
+  const reopen = ({ at, handledAt }: Reopening) => {
     const last = turns.at(-1)
-    if (last?.role === role && !(role === 'visitor' && isHandledBetween(handlings, last.endedAt, at))) {
+    if (last?.role !== 'visitor' || last.handledAt === null || last.handledAt > at) return
+    // It was only seen open in the very second of the next handling.
+    if (handledAt === at) return
+    const { lastName: name } = last
+    turns.push({ ...last, startedAt: at, endedAt: at, messages: 0, isReopened: true, firstName: name, handledAt })
+  }
+  const left = [...reopenings]
+  for (const message of messages.filter((one): one is Spoken => one.role !== 'event' && one.role !== 'other')) {
+    const { at, role, name } = message
+    // A message comes before the reopening that was seen in its second.
+    while (left[0] !== undefined && left[0].at < at) for (const one of left.splice(0, 1)) reopen(one)
+    const last = turns.at(-1)
+    const handledAt = handlingFrom(handlings, at)
+    if (last?.role === role && !(role === 'visitor' && isHandledBefore(last, at))) {
       last.endedAt = at
       last.lastName = name
       last.messages++
+      last.handledAt = handledAt
     } else {
-      turns.push({ role, startedAt: at, endedAt: at, messages: 1, firstName: name, lastName: name })
+      turns.push({
+        role,
+        startedAt: at,
+        endedAt: at,
+        messages: 1,
+        isReopened: false,
+        firstName: name,
+        lastName: name,
+        handledAt,
+      })
     }
   }
+  left.forEach(reopen)
   return turns
+}
+
+/** Whether what is of that time was written after a handling that came after the turn. */
+function isHandledBefore({ handledAt }: Turn, at: EpochSeconds): boolean {
+  return handledAt !== null && handledAt < at
 }

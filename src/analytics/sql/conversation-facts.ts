@@ -94,20 +94,27 @@ async function readHistories(
     where project_id = ${project} and deleted_at is null and conversation_id ${inList(kind, ids)}
     order by conversation_id, id ${limit}`)
   if (ids.length > 1 && messages.length > maxMessagesPerGroup) return 'too many messages'
-  type Stored = Record<'createdAt' | 'handledAt', EpochSeconds | null> & { isMessagesComplete: boolean | number | null }
+  type Stored = Record<'createdAt' | 'handledAt' | 'lastMessageAt', EpochSeconds | null> & {
+    isMessagesComplete: boolean | number | null
+  }
   const conversations = await read(sql<Texts<'visitorId' | 'origin' | 'assignedAgentId'> & Stored>`
     select id as conversation, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
       ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
-      messages_complete as "isMessagesComplete" from conversations
+      ${epochSeconds(kind, 'last_message_at')} as "lastMessageAt", messages_complete as "isMessagesComplete"
+    from conversations
     where project_id = ${project} and id ${inList(kind, ids)} and deleted_at is null`)
-  const changes = await read(sql<Texts<'old' | 'new' | 'read' | 'seen'>>`
-    select conversation_id as conversation, old_value as old, new_value as new, old_read_at as read, seen_at as seen
-    from conversation_changes
-    where project_id = ${project} and field = 'handled_at' and conversation_id ${inList(kind, ids)}
-    order by id`)
+  const readChanges = async (field: 'handled_at' | 'last_message_at', of: readonly string[]) => {
+    const rows = await read(sql<StoredChange>`
+      select conversation_id as conversation, id, old_value as old, new_value as new, old_read_at as read,
+        seen_at as seen from conversation_changes
+      where project_id = ${project} and field = ${field} and conversation_id ${inList(kind, of)} order by id`)
+    return Map.groupBy(rows, ({ conversation }) => conversation)
+  }
+  const changesOf = await readChanges('handled_at', ids)
+  // Of most conversations the flag never changes.
+  const lastMessagesOf = changesOf.size === 0 ? changesOf : await readChanges('last_message_at', [...changesOf.keys()])
   const messagesOf = Map.groupBy(messages, ({ conversation }) => conversation)
-  const changesOf = Map.groupBy(changes, ({ conversation }) => conversation)
-  return conversations.map(({ conversation: id, ...row }) => ({
+  return conversations.map(({ conversation: id, lastMessageAt, ...row }) => ({
     ...row,
     id,
     isMessagesComplete: Boolean(row.isMessagesComplete),
@@ -123,6 +130,26 @@ async function readHistories(
       new: parseTime(change.new) ?? null,
       oldReadAt: parseTime(change.read) ?? 0,
       seenAt: parseTime(change.seen) ?? 0,
+      ...lastMessagesAt(change, lastMessagesOf.get(id) ?? [], lastMessageAt),
     })),
   }))
+}
+
+type StoredChange = Texts<'old' | 'new' | 'read' | 'seen'> & { readonly id: string }
+
+/**
+ * The time of the last message in the copies before and after a change. `changes`: of that time, in order; those of one
+ * pair of copies have the same times of reading, and ids in any order. `current`: as it is now.
+ */
+function lastMessagesAt(change: StoredChange, changes: readonly StoredChange[], current: EpochSeconds | null) {
+  const own = changes.filter(({ seen, read }) => seen === change.seen && read === change.read)
+  const [first] = own
+  const last = own.at(-1)
+  if (first !== undefined && last !== undefined)
+    return { oldLastMessageAt: parseTime(first.old) ?? null, newLastMessageAt: parseTime(last.new) ?? null }
+  const earlier = changes.findLast(({ id }) => id < change.id)
+  const later = changes.find(({ id }) => id > change.id)
+  const text = earlier !== undefined ? earlier.new : later?.old
+  const lastMessageAt = text === undefined ? current : (parseTime(text) ?? null)
+  return { oldLastMessageAt: lastMessageAt, newLastMessageAt: lastMessageAt }
 }

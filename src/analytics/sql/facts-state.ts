@@ -8,6 +8,7 @@ import { createTimeZone } from '../../values/days.ts'
 import { toCanonicalJson } from '../../values/json.ts'
 import { parseTime, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { pageFieldOf } from '../core/visits.ts'
 
 /** The settings of a project on which its facts, calendar and targets depend. `search`: whether words are indexed, too. */
 export type FactsSettings = {
@@ -54,18 +55,30 @@ export async function createFactsState({ db, project, clock, typed }: ProjectDb)
 }
 
 /** Raise it with every change of a definition or of the columns of the facts, and of the words that can be searched. */
-export const factsVersion = 3
+export const factsVersion = 4
 
 /** Countries change their clocks: a newer version of Node may know other offsets of these years. */
 const watchedYears = [Date.UTC(2020, 0, 1) / 1000, Date.UTC(2032, 0, 1) / 1000] as const
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
-/** Of the facts alone, and of everything: only views use targets, calls and personal data, which need no rebuild. */
+/**
+ * Of the facts alone, and of everything: only views use targets, calls and personal data but for pages, and need no rebuild.
+ */
 export function fingerprintsOf({ timeZone, analytics, search = true }: FactsSettings, version = factsVersion) {
   const { roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields } = analytics
   const { targets, calls, personalData } = analytics
-  const dependencies = { version, roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields, timeZone }
+  const read = { ...fields, activityPage: pageFieldOf(analytics) }
+  const dependencies = {
+    version,
+    roles,
+    hours,
+    holidays,
+    visitGapSeconds,
+    availabilityHoldSeconds,
+    fields: read,
+    timeZone,
+  }
   const offsets = [...createTimeZone(timeZone).offsetSpans(...watchedYears)]
   // The order of the keys in a file makes no difference.
   const hash = hashOf(toCanonicalJson(JSON.stringify({ ...dependencies, offsets })))

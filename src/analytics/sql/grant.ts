@@ -4,7 +4,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
-import { analystObjectNames } from '../views/all-views.ts'
+import { grantedNames } from '../views/all-views.ts'
 
 /** What a role may read after `migrate --grant`. */
 export type GrantReport = {
@@ -36,9 +36,9 @@ export async function grantToAnalyst(db: Db, kind: DatabaseKind, role: string): 
     ).rows
     if (schema?.may_use === false)
       await sql`grant usage on schema ${sql.id(schema.name)} to ${sql.id(role)}`.execute(trx)
-    const objects = analystObjectNames.map((name) => sql.id(name))
+    const objects = grantedNames.map((name) => sql.id(name))
     await sql`grant select on ${sql.join(objects)} to ${sql.id(role)}`.execute(trx)
-    return { role, granted: analystObjectNames, otherReadable: await listOtherReadable(trx, role) }
+    return { role, granted: grantedNames, otherReadable: await listOtherReadable(trx, role) }
   })
 }
 
@@ -60,7 +60,7 @@ async function listOtherReadable(trx: Db, role: string): Promise<readonly string
     where c.relkind in ('r', 'v', 'm', 'f', 'p') and has_any_column_privilege(cast(${role} as name), c.oid, 'select')
     order by c.relname
   `.execute(trx)
-  const granted = new Set<string>(analystObjectNames)
+  const granted = new Set<string>(grantedNames)
   return rows.map(({ name }) => name).filter((name) => !granted.has(name))
 }
 

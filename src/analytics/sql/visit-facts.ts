@@ -5,7 +5,7 @@ import { tryParseJson } from '../../values/json.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 import { epochSeconds, inList } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeText } from '../../warehouse/escape.ts'
-import { deriveVisits } from '../core/visits.ts'
+import { deriveVisits, pageFieldOf } from '../core/visits.ts'
 import { deleteRows, type FactDerivation, type FactSource, idsOf, insertRows } from './fact-rows.ts'
 
 /** Visitors whose activity is held in memory at once. */
@@ -30,7 +30,7 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
 
 /** Entries that exist and have a time, in the order of their keys. `raw` is read only if it is known to name the page. */
 async function readActivity({ db, kind, project, settings }: FactSource, visitorIds: readonly string[]) {
-  const path = settings.fields.activityPage
+  const path = pageFieldOf(settings)
   const raw = path === null ? sql`null` : kind === 'sqlite' ? sql`raw` : sql`raw::text`
   const { rows } = await sql<{ visitorId: string; at: EpochSeconds; raw: string | null }>`
     select visitor_id as "visitorId", ${epochSeconds(kind, 'occurred_at')} as at, ${raw} as raw from visitor_activity

@@ -96,7 +96,7 @@ const shown: readonly MergedSource[] = [
   }),
 ]
 
-/** Of the hours in which the availability was observed. */
+/** Of the hours in which some agent was online: an answer of another hour is by nobody who was seen. */
 const observed: readonly MergedSource[] = [
   {
     key: ['w.project_id', 'w.human_answered_date'],
@@ -105,7 +105,7 @@ const observed: readonly MergedSource[] = [
     from: `fct_wait w
         cross join fct_availability_hour a
         where a.project_id = w.project_id and a.date = w.human_answered_date and a.hour = w.human_answered_hour
-          and w.human_answered_date is not null and a.observed_seconds > 0
+          and w.human_answered_date is not null and a.agent_seconds > 0
         group by w.project_id, w.human_answered_date`,
   },
   columnsByDay('fct_availability_hour', 'date', {
@@ -133,7 +133,7 @@ export const agentViews = {
       human_messages_per_conversation: perConversation('human_messages'),
       human_answers_per_agent_hour: [
         orNull.mean(
-          'human answers for each hour of an online agent, in the hours in which some were observed; null = none were',
+          'human answers for each hour of an online agent, in the hours in which some were online; null = none were seen',
         ),
         'observed_answers / nullif(agent_hours, 0)',
       ],

@@ -65,6 +65,10 @@ export const analystObjects = analyticsObjects.filter(({ name }) => /^(dim|fct|r
 
 export const analystObjectNames: readonly string[] = [...analystObjects.map(({ name }) => name), '_metabase_metadata']
 
+/** What a role may read beside these: the calendar that they are made with, and the rollups of the service. */
+const alsoGranted = ['zone_offsets', 'business_spans', 'analytics_rollups', 'analytics_metrics']
+export const grantedNames: readonly string[] = [...analystObjectNames, ...alsoGranted]
+
 /**
  * Which column leads to which object. A column of the same name means the same everywhere, so names are enough. The
  * database has no foreign keys for them: views have no keys, and a conversation may outlive its visitor.

@@ -99,40 +99,46 @@ export const hourViews = {
     note: 'A typical week: the mean of each hour of each weekday, from the first conversation until today.',
     caveat: 'Over the whole history. For another period, group report_hour by weekday and hour.',
     key: {
-      project_id: [projectId, 'e.project_id'],
-      weekday: [kind.number('1 = Monday to 7 = Sunday'), 'd.weekday'],
-      hour: [kind.number('the local hour, 0 to 23'), 'e.hour'],
+      project_id: [projectId, 'w.project_id'],
+      weekday: [kind.number('1 = Monday to 7 = Sunday'), 'w.weekday'],
+      hour: [kind.number('the local hour, 0 to 23: each, also one in which nothing happened'), 'h.hour'],
     },
     columns: {
-      hours: [kind.count('days of that weekday, those without any event included'), 'max(w.days)'],
+      hours: [kind.count('days of that weekday, those without any event included'), 'w.days'],
       waits_started: [
         weighted(kind.mean('visitors who began to wait, in the mean of these days'), 'hours'),
-        'cast(sum(e.waits_started) as double precision) / max(w.days)',
+        'cast(coalesce(e.waits_started, 0) as double precision) / w.days',
       ],
       human_answers: [
         weighted(kind.mean('answers of humans, in the mean of these days'), 'hours'),
-        'cast(sum(e.human_answers) as double precision) / max(w.days)',
+        'cast(coalesce(e.human_answers, 0) as double precision) / w.days',
       ],
       agents_online: [
         orNull.mean('mean number of agents online while it was observed'),
-        ratio('sum(e.agent_seconds)', 'sum(e.observed_seconds)'),
+        ratio('e.agent_seconds', 'e.observed_seconds'),
       ],
       available_share: [
         orNull.share('share of the observed time in which an agent was available'),
-        ratio('sum(e.available_seconds)', 'sum(e.observed_seconds)'),
+        ratio('e.available_seconds', 'e.observed_seconds'),
       ],
     },
-    from: (sql) => `${eventsByHour()} e
-    join dim_date d on d.project_id = e.project_id and d.date = e.date
-    join (
+    from: (sql) => `(
       select d.project_id, d.weekday, count(*) as days
       from dim_date d
       join (select project_id, min(created_date) as first_date from fct_conversation group by project_id) f
         on f.project_id = d.project_id and d.date >= f.first_date
       where d.starts_at <= ${sql.now}
       group by d.project_id, d.weekday
-    ) w on w.project_id = e.project_id and w.weekday = d.weekday
-    group by e.project_id, d.weekday, e.hour`,
+    ) w
+    cross join dim_hour h
+    left join (
+      select n.project_id, d.weekday, n.hour, sum(n.waits_started) as waits_started,
+        sum(n.human_answers) as human_answers, sum(n.observed_seconds) as observed_seconds,
+        sum(n.available_seconds) as available_seconds, sum(n.agent_seconds) as agent_seconds
+      from ${eventsByHour()} n
+      join dim_date d on d.project_id = n.project_id and d.date = n.date
+      group by n.project_id, d.weekday, n.hour
+    ) e on e.project_id = w.project_id and e.weekday = w.weekday and e.hour = h.hour`,
   }),
   report_message_hour: queryView({
     note: 'Messages by the local hour in which they were written and by role.',

@@ -68,7 +68,7 @@ function toCells(entry: NamedEntry, now: EpochMs): string[] {
     ref === null || ref === id ? '' : truncate(ref, 24),
     status,
     formatAge(finishedAt ?? sentAt ?? createdAt, now),
-    status === 'succeeded' ? '' : showInvisible(entry.error ?? entry.reason ?? ''),
+    showInvisible(entry.error ?? (status === 'succeeded' ? '' : (entry.reason ?? ''))),
   ]
 }
 

@@ -7,7 +7,7 @@
 import { tmpdir } from 'node:os'
 import { documentFoot, documentHead } from '../../document/document-frame.ts'
 import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
-import type { ExportColumn, ExportValue, OverwriteOptions } from '../../export/export.ts'
+import type { ExportColumn, ExportValue, OutputOptions } from '../../export/export.ts'
 import { createOutputFile, createUnnamedFile, readFromStart } from '../../export/output-file.ts'
 import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { reviewActions } from '../../outbox/core/operations.ts'
@@ -35,7 +35,7 @@ export type ReviewOutput = {
 }
 
 /** Throws UserError if the file exists or cannot be created. */
-export async function openCsvOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
+export async function openCsvOutput(path: string, options: OutputOptions): Promise<ReviewOutput> {
   const file = await createOutputFile(path, options)
   const writer = createCsvWriter(reviewColumns, file.output, { forSpreadsheets: true })
   return {
@@ -49,7 +49,7 @@ export async function openCsvOutput(path: string, options: OverwriteOptions): Pr
 }
 
 /** Throws UserError if the file exists or cannot be created. */
-export async function openPageOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
+export async function openPageOutput(path: string, options: OutputOptions): Promise<ReviewOutput> {
   const { output, publish, discard } = await createOutputFile(path, options)
   const rows = await createUnnamedFile(tmpdir())
   return {
@@ -97,6 +97,8 @@ const reviewColumns: readonly ReviewColumn[] = [
   { name: 'visitor_last_words_at', type: 'time', cell: ({ lastWords }) => lastWords?.at ?? null },
   { name: 'first_words', type: 'text', cell: ({ firstWords }) => firstWords },
   { name: 'after_row', type: 'integer', cell: ({ after }) => after },
+  { name: 'sender_name', type: 'text', cell: ({ senderName }) => senderName },
+  { name: 'look_at', type: 'text', cell: ({ marks }) => (marks.length === 0 ? null : marks.join('; ')) },
   { name: 'expect', type: 'text', cell: ({ expect }) => expect },
   { name: 'expires_at', type: 'time', cell: ({ expiresAt }) => expiresAt },
   { name: 'mirror_as_of', type: 'time', cell: ({ mirrorAsOf }) => mirrorAsOf },
@@ -112,7 +114,7 @@ export type ReviewPageText = {
 /** Up to the table of all rows, which follows as `reviewPageRow`. */
 function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
   return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of ${foreign(title)}</h1>
-${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${mirrorNote(summary)}${summary.groups.map(groupSection)}<section>
+${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${mirrorNote(summary)}${markedNote(summary)}${summary.groups.map(groupSection)}<section>
 <h2>All ${pluralize(summary.rows, 'row')}</h2>
 <div class="scroll"><table>
 <thead>${tableHeader(rowColumns, 'lines')}</thead>
@@ -132,7 +134,7 @@ ${documentFoot}`
 
 const columnsWith = (middle: readonly string[]): readonly Column[] => [
   { title: 'row', isNumber: true },
-  ...['visitor', ...middle, 'last words of the visitor', 'effect'].map((title) => ({ title })),
+  ...['visitor', ...middle, 'last words of the visitor', 'sender', 'effect'].map((title) => ({ title })),
 ]
 const groupColumns = columnsWith([])
 const rowColumns = columnsWith(['operation', 'outcome'])
@@ -156,6 +158,20 @@ function mirrorNote({ mirrorAsOf }: ReviewSummary): Html {
 `
 }
 
+function markedNote({ marked }: ReviewSummary): Html {
+  if (marked.rows === 0) return nothing
+  const items = marked.samples.flatMap((review) =>
+    review.marks.map((mark) => html`<li>row ${String(review.position)}: ${foreign(mark)}</li>\n`),
+  )
+  const beyond = marked.rows - marked.samples.length
+  return html`<section>
+<h2>Look at ${pluralize(marked.rows, 'row')} first</h2>
+<ul>
+${items}</ul>
+${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, below.</p>\n` : nothing}</section>
+`
+}
+
 function groupSection(group: ReviewGroup): Html {
   const { outcome, samples, count } = group
   const beyond = count - samples.length
@@ -168,10 +184,10 @@ ${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, b
 
 /** `middle`: cells between the name and the words. */
 function cellsOf(review: WritebackReview, middle: readonly string[]): Cell[] {
-  const { position, lastWords } = review
+  const { position, lastWords, senderName, marks } = review
   return [
-    ...[position, foreign(nameOf(review)), ...middle, foreign(lastWords?.text ?? '')],
-    html`${foreign(describeEffect(review))}${describeOrder(review)}`,
+    ...[position, foreign(nameOf(review)), ...middle, foreign(lastWords?.text ?? ''), foreign(senderName ?? '')],
+    html`${foreign(describeEffect(review))}${describeOrder(review)}${marks.map((mark) => html`<br>! ${foreign(mark)}`)}`,
   ]
 }
 

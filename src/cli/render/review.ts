@@ -1,6 +1,8 @@
 /** Shows a review: counts by group with samples, and beside them all rows on standard output, one HTML page, CSV. */
 
 import { Option } from 'commander'
+import type { KeptFiles } from '../../export/export.ts'
+import { otherOutput } from '../../export/kept-files.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
 import {
   describeEffect,
@@ -28,8 +30,18 @@ export function renderReview(summary: ReviewSummary, now: EpochMs): string[] {
   return [
     ...alignColumns(groups.map((group) => [outcomeLabels[group.outcome], describeGroup(group, formatCount)])),
     describeMirrorAge(mirrorAsOf, (at) => `${formatAge(at, now)} (${at})`),
+    ...renderMarked(summary),
     ...groups.flatMap(renderSamples),
   ]
+}
+
+function renderMarked({ marked }: ReviewSummary): string[] {
+  if (marked.rows === 0) return []
+  const lines = marked.samples.flatMap((review) =>
+    review.marks.map((mark) => [String(review.position), toCell(nameOf(review)), showInvisible(mark)]),
+  )
+  const header = `look at ${marked.rows === 1 ? 'this row' : `these ${formatCount(marked.rows)} rows`} first:`
+  return ['', header, ...alignColumns(lines, '  '), ...renderMore(marked.rows, marked.samples.length)]
 }
 
 function renderSamples(group: ReviewGroup): string[] {
@@ -39,11 +51,12 @@ function renderSamples(group: ReviewGroup): string[] {
   return ['', header, ...alignColumns(cells, '  '), ...renderMore(count, samples.length)]
 }
 
-const sampleHeader = ['row', 'visitor', 'last words', 'effect']
+const sampleHeader = ['row', 'visitor', 'last words', 'sender', 'effect']
 
 function toSampleCells(review: WritebackReview): string[] {
-  const { position, lastWords } = review
-  return [String(position), toCell(nameOf(review)), quote(lastWords?.text ?? null), toCell(effectOf(review))]
+  const { position, lastWords, senderName } = review
+  const sender = toCell(senderName ?? '')
+  return [String(position), toCell(nameOf(review)), quote(lastWords?.text ?? null), sender, toCell(effectOf(review))]
 }
 
 /** The header does not count. */
@@ -54,10 +67,14 @@ function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (re
 
 /** One line for each row, for lists of any length. */
 function renderReviewRow(review: WritebackReview): string {
-  const { position, outcome, action, lastWords } = review
+  const { position, outcome, action, lastWords, senderName, marks } = review
   const words = lastWords === null ? [] : [`last words ${quote(lastWords.text)}`]
   const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(17), reviewActions[action][0].padEnd(15)]
-  return [...cells, showInvisible(nameOf(review)), ...words, showInvisible(effectOf(review))].join('  ')
+  const sender = senderName === null ? [] : [`as ${showInvisible(senderName)}`]
+  const shown = marks.map((mark) => `! ${showInvisible(mark)}`)
+  return [...cells, showInvisible(nameOf(review)), ...words, ...sender, showInvisible(effectOf(review)), ...shown].join(
+    '  ',
+  )
 }
 
 /** The target's id where there is no name. */
@@ -88,19 +105,24 @@ export const reviewOutputOptions = () => [
   new Option('--all', 'list every row, after the counts').conflicts('json'),
   new Option('--html <file>', 'write all of it as one page to look at and to pass on'),
   new Option('--csv <file>', 'write all rows as CSV'),
-  new Option('--force', 'overwrite the files of --html and --csv'),
+  new Option('--force', 'overwrite files that exist'),
 ]
 
-/** Throws UserError if a file cannot be created. */
-export async function openReviewOutputs(context: CommandContext, { all, html, csv, force }: ReviewOutputOptions) {
+/** Throws UserError if a file may not be written, or cannot be created. */
+export async function openReviewOutputs(
+  context: CommandContext,
+  { all, html, csv, force }: ReviewOutputOptions,
+  kept: KeptFiles,
+) {
   const outputs: ReviewOutput[] = []
   const close = async () => {
     for (const output of outputs) await output.close()
   }
-  const overwrite = force === true
+  const options = { overwrite: force === true, kept }
+  const others = html === undefined ? [] : [otherOutput(html)]
   try {
-    if (html !== undefined) outputs.push(await openPageOutput(html, { overwrite }))
-    if (csv !== undefined) outputs.push(await openCsvOutput(csv, { overwrite }))
+    if (html !== undefined) outputs.push(await openPageOutput(html, options))
+    if (csv !== undefined) outputs.push(await openCsvOutput(csv, { ...options, kept: [...kept, ...others] }))
     if (all === true) outputs.push(await openLinesOutput(renderReviewRow, context.openStdout().write))
   } catch (error) {
     await close()

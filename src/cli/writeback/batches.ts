@@ -1,5 +1,6 @@
 /** `deskmirror writeback batches`: the batches, newest first, and `batches show`: one of them. */
 import { Command, Option } from 'commander'
+import { keptFiles } from '../../export/kept-files.ts'
 import type { BatchReport } from '../../outbox/outbox.ts'
 import { formatCount } from '../../values/format.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
@@ -86,7 +87,7 @@ async function show(
   const { showBatch } = await context.load(() => import('../../app/batches.ts'))
   const { reviewQueuedBatch } = await context.load(() => import('../../app/review.ts'))
   const shown = await showBatch(config, project, name)
-  const outputs = await openReviewOutputs(context, options)
+  const outputs = await openReviewOutputs(context, options, keptFiles(config))
   try {
     const now = context.now()
     const reviewOptions = { now, onReviews: outputs.onReviews }

@@ -109,7 +109,8 @@ arrive, succeeded if it did, and uncertain if that cannot be verified.`,
       statusOption(),
     ],
     help: `Failed, conflict, cancelled and expired write-backs can be sent again. An uncertain one must be resolved first, as it
-may have arrived. An expiry that has passed is dropped.`,
+may have arrived; then a message that has appeared since its first send makes it a conflict once. With approve_own: off someone
+else than its author sends it again. An expiry that has passed is dropped.`,
     examples: [
       'retry 0199a3f2-51c4',
       'retry --status failed',
@@ -123,7 +124,7 @@ may have arrived. An expiry that has passed is dropped.`,
       new Option('--arrived', 'it arrived: it becomes succeeded'),
       new Option('--lost', 'it did not arrive: it becomes failed').conflicts('arrived'),
     ],
-    help: `Check in the app whether the reply or the note is there. A lost one is not sent again automatically; to
+    help: `Check in the app whether the reply or the note is there; \`deskmirror writeback show ID\` has the messages that may be it. A lost one is not sent again automatically; to
 send it again, use \`deskmirror writeback retry ID\`.`,
     examples: [
       'list --status uncertain',

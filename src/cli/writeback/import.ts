@@ -1,6 +1,9 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or previews them. */
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { KeptFiles } from '../../export/export.ts'
+import { importedFile, keptFiles, otherOutput } from '../../export/kept-files.ts'
+import { rejectOutput } from '../../export/output-file.ts'
 import { toColumnKey } from '../../imports/csv-headers.ts'
 import type { ImportSource } from '../../imports/imports.ts'
 import { columnMeanings, isMeaning } from '../../imports/reply-sheet.ts'
@@ -85,7 +88,9 @@ async function runImport(
   const now = context.now()
   const { importWritebacks, previewImport } = await context.load(() => import('../../app/import.ts'))
   const display = context.openDisplay(options.quiet === true)
-  const outputs = await openReviewOutputs(context, options)
+  const kept = keptFiles(config, [importedFile(file === '-' ? null : file)])
+  const mistakesTarget = toMistakesTarget(options, kept)
+  const outputs = await openReviewOutputs(context, options, kept)
   const showReview = (review: ReviewSummary, isShown: boolean) => {
     const name = file === '-' ? 'standard input' : basename(file)
     const page = { title: name, notes: [`${name}, before it is queued. As of ${toTimestamp(now)}.`] }
@@ -93,7 +98,7 @@ async function runImport(
   }
   const source = toImportSource(context, file, options)
   const shared = {
-    ...{ now, mistakesPath: options.mistakes ?? null, allowDuplicates: options.allowDuplicates === true },
+    ...{ now, mistakesTarget, allowDuplicates: options.allowDuplicates === true },
     ...{ expiresAt: toExpiryTime(now, options.expires), draft: options.draft === true, onReviews: outputs.onReviews },
   }
   try {
@@ -193,6 +198,15 @@ function toFileAndOptions(file: string | undefined, options: ImportCommandOption
   if (typeof ignoreColumns === 'string')
     return { file: ignoreColumns, options: { ...options, ignoreColumns: true as const } }
   return { file: undefined, options }
+}
+
+/** Throws UserError if the file may not be written. */
+function toMistakesTarget({ mistakes: path, force, html, csv }: ImportCommandOptions, kept: KeptFiles) {
+  if (path === undefined) return null
+  const others = [html, csv].flatMap((other) => (other === undefined ? [] : [otherOutput(other)]))
+  const options = { overwrite: force === true, kept: [...kept, ...others] }
+  rejectOutput(path, options)
+  return { path, ...options }
 }
 
 /** `file`: its path, or `-`. */

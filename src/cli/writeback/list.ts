@@ -6,6 +6,7 @@ import { operations } from '../../outbox/core/operations.ts'
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { writebackStatuses } from '../../outbox/core/state.ts'
 import type {
+  Candidate,
   EventLogEntry,
   Operation,
   OutboxEntry,
@@ -144,7 +145,8 @@ export function showCommand(context: CommandContext): Command {
     )
 }
 
-function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, hint: CommandHint): string[] {
+function renderWriteback(report: ShowWritebackReport, hint: CommandHint): string[] {
+  const { writeback, events, candidates, waitsFor, holds } = report
   const fields: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],
@@ -159,6 +161,7 @@ function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackRe
     ['sent', describeSends(writeback)],
     ['settled', writeback.finishedAt],
     ['message', writeback.messageId],
+    ...candidates.map((candidate) => ['may be it', describeCandidate(candidate)] as const),
     ['request', writeback.requestId],
     ['batch', writeback.batchId],
     ['found by', writeback.foundBy],
@@ -177,6 +180,11 @@ function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackRe
     ...alignColumns(events.map(eventCells), '  '),
     ...renderNextSteps(writeback, hint),
   ].map(toPrintable)
+}
+
+function describeCandidate({ id, isMirrored, at, name, content }: Candidate): string {
+  if (!isMirrored) return `message ${id}, which the mirror does not have yet: look in the app`
+  return `message ${id}, ${at ?? 'at an unknown time'}, by ${JSON.stringify(name)}: ${JSON.stringify(content)}`
 }
 
 /** A corrected row keeps the number of sends, and has not been sent in its new form. */

@@ -68,7 +68,7 @@ export async function runDecision(
   const call = { ...projectCall, context, options, by }
   if (about === 'writebacks') {
     const isUndoOfOwn = decision === 'undo' && ids.length === 0 && !batch && !all
-    return decideRows(call, event, isUndoOfOwn ? { approvedBy: by } : toSelection(decision, ids, options))
+    return decideRows(call, event, isUndoOfOwn ? { approvedBy: [by] } : toSelection(decision, ids, options))
   }
   const app = await context.load(() => import('../../app/batches.ts'))
   if (all === true) return decideAllSending(call, decision === 'stop' ? 'stop_all' : 'resume_all')

@@ -1,5 +1,7 @@
 /** `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. Beside `import`, as it is for that. */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { OutputOptions } from '../../export/export.ts'
+import { keptFiles } from '../../export/kept-files.ts'
 import { createOutputFile } from '../../export/output-file.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Ms, parseDuration } from '../../values/time.ts'
@@ -58,7 +60,8 @@ export function sheetCommand(context: CommandContext): Command {
 async function runSheet(context: CommandContext, { config, project }: ProjectCall, options: Options) {
   const { replySheet } = await context.load(() => import('../../console/sql/reply-sheet.ts'))
   const { sheetTemplate } = await context.load(() => import('../../imports/reply-sheet.ts'))
-  if (options.template === true) return writeLines(context, options, [sheetTemplate])
+  const target = { path: options.output, overwrite: options.force === true, kept: keptFiles(config) }
+  if (options.template === true) return writeLines(context, target, [sheetTemplate])
   const { older: minAgeMs, unassigned, search: text, visitor: id } = options
   const list =
     text !== undefined
@@ -69,17 +72,17 @@ async function runSheet(context: CommandContext, { config, project }: ProjectCal
   const { withWarehouse } = await context.load(() => import('../../app/open.ts'))
   return withWarehouse(
     config,
-    ({ projectDb }) => writeLines(context, options, replySheet(projectDb(project.projectId), list, context.now())),
-    { access: 'read' },
+    ({ projectDb }) => writeLines(context, target, replySheet(projectDb(project.projectId), list, context.now())),
+    { access: 'read', readOnly: true },
   )
 }
 
 async function writeLines(
   context: CommandContext,
-  { output: path, force }: Options,
+  { path, ...options }: OutputOptions & { readonly path: string | undefined },
   lines: AsyncIterable<string> | readonly string[],
 ): Promise<CommandResult> {
-  const file = path === undefined ? null : await createOutputFile(path, { overwrite: force === true })
+  const file = path === undefined ? null : await createOutputFile(path, options)
   const output = file?.output ?? context.openStdout()
   let rows = -1
   try {

@@ -11,19 +11,22 @@ export type DecisionSubject = {
   readonly createdBy: string | null
   readonly statuses: readonly WritebackStatus[]
   readonly isByIds: boolean
+  /** An earlier send of one of them may have arrived. */
+  readonly mayHaveArrived?: boolean
 }
 
 /** Null: this person may; otherwise the role that it needs. */
 export function missingRole(
   { name, role }: Pick<Viewer, 'name' | 'role'>,
   decision: DecisionName,
-  { createdBy, statuses, isByIds }: DecisionSubject,
+  { createdBy, statuses, isByIds, mayHaveArrived = false }: DecisionSubject,
 ): Role | null {
-  const { roleForOwn, roleForStatuses, ...record } = decisions[decision]
+  const { roleForOwn, roleForStatuses, roleIfMayHaveArrived, ...record } = decisions[decision]
   const changed = changedStatuses(decision, isByIds).filter((status) => statuses.includes(status))
   const isOwn = isQueuedBy(createdBy, name) && changed.every((status) => status === roleForOwn?.status)
   const isRestricted = changed.some((status) => roleForStatuses?.statuses.includes(status))
-  const needed = (isOwn ? roleForOwn?.role : isRestricted ? roleForStatuses?.role : undefined) ?? record.role
+  const ofRows = isOwn ? roleForOwn?.role : isRestricted ? roleForStatuses?.role : undefined
+  const needed = (mayHaveArrived ? roleIfMayHaveArrived : undefined) ?? ofRows ?? record.role
   return hasRole(role, needed) ? null : needed
 }
 
@@ -86,6 +89,7 @@ export function offeredForWriteback(
   { status, stoppedBy, createdBy }: Pick<NamedEntry, 'status' | 'stoppedBy' | 'createdBy'>,
   undoUntil: string | null,
   deciding: Deciding,
+  mayHaveArrived = false,
 ): readonly DecisionName[] {
   const allowed = decisionNames.filter((name) => {
     const { about, from, isOfferedForWriteback } = decisions[name]
@@ -93,7 +97,7 @@ export function offeredForWriteback(
       about === 'writebacks' && from.includes(status) && isOfferedForWriteback?.({ stoppedBy, undoUntil }) !== false
     )
   })
-  const subject = { createdBy, statuses: [status], isByIds: true }
+  const subject = { createdBy, statuses: [status], isByIds: true, mayHaveArrived }
   return allowed.filter((name) => !isWithheld(name, deciding, subject))
 }
 
@@ -103,5 +107,6 @@ function isWithheld(
   subject: DecisionSubject,
 ): boolean {
   if (viewer === null || !canDecide || missingRole(viewer, name, subject) !== null) return true
-  return name === 'approve' && !approveOwn && isQueuedBy(subject.createdBy, viewer.name)
+  const isApproval = name === 'approve' || (name === 'retry' && subject.mayHaveArrived === true)
+  return isApproval && !approveOwn && isQueuedBy(subject.createdBy, viewer.name)
 }

@@ -154,11 +154,14 @@ const shownByMessages: ReadonlySet<string> = new Set(['last_message_at', 'last_m
 /** Of all messages of a page: a browser, and the worker that makes the page, should not stall for who writes too much. */
 const shownCharacters = 200_000
 
-/** Messages and changes in the order in which they happened. `isMarked`: what a person should look at. */
+/** Why a person should look at a message; null: no more than at others. */
+export type MarkOf = (message: ConversationData['messages'][number]) => string | null
+
+/** Messages and changes in the order in which they happened. */
 export function thread(
   { messages, changes, older: hasOlder }: Pick<ConversationData, 'messages' | 'changes' | 'older'>,
   frame: ProjectFrame,
-  isMarked: (text: string | null, at: string | null) => boolean = () => false,
+  markOf: MarkOf = () => null,
 ): Html {
   const [first] = messages
   const total = messages.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
@@ -171,16 +174,18 @@ export function thread(
   const changedText = (field: string, value: string | null) =>
     /_(at|since)$/.test(field) ? timeOf(value, frame) : foreignText(value)
   const entries = [
-    ...messages.map(({ role, name, sender, content, at, isDeleted }) => {
-      const same = isMarked(content, at)
-      const head = html`${same ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
+    ...messages.map((message) => {
+      const { id, role, name, sender, content, at, isDeleted } = message
+      const mark = markOf(message)
+      const marked = mark === null ? nothing : html`<b>${mark}</b> · message ${foreignText(id)} · `
+      const head = html`${marked}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
       const item =
         role === 'event'
           ? eventOf(
-              html`${foreignText(content)}${(name ?? '').trim() === '' ? nothing : html` · ${foreignText(name)}`}`,
+              html`${marked}${foreignText(content)}${(name ?? '').trim() === '' ? nothing : html` · ${foreignText(name)}`}`,
               at,
             )
-          : html`<li class="${role}${same ? ' marked' : ''}"><p class="by">${head}</p><p>${exactStart(content, length)}</p></li>\n`
+          : html`<li class="${role}${mark === null ? '' : ' marked'}"><p class="by">${head}</p><p>${exactStart(content, length)}</p></li>\n`
       return { at: at ?? '', item }
     }),
     ...shownChanges.map(({ field, before, after, at }) => ({

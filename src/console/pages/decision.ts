@@ -17,6 +17,7 @@ import { reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText } from '../text.ts'
 import { groupList, hiddenFields, rankOf, statusWords } from '../writeback-blocks.ts'
+import { candidateList } from './writeback.ts'
 import { effectText, foundText, payloadText, quoted } from './writebacks.ts'
 
 /** More rows than a person counts at a glance: their number is typed. */
@@ -74,7 +75,10 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
     ...{ decision, ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { id: ids }) },
     ...{ ...(would === null ? {} : { would }), ...(isMoving ? {} : { digest }) },
   })
-  const said = consequences(decision, counts, takesMs, project.approveGraceMs)
+  const [single, ...more] = decision === 'retry' ? (ids ?? []) : []
+  const candidates = single === undefined || more.length > 0 ? [] : await request.outbox.readCandidates(single)
+  const again = decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, project.approveOwn) : []
+  const said = [...again, ...consequences(decision, counts, takesMs, project.approveGraceMs)]
   const number = html`<label>Write the number of write-backs, ${formatCount(count)}
 <input name="typed" inputmode="numeric" autocomplete="off" ${attribute('required', true)}></label>`
   const these = count === 1 ? 'this write-back as it is' : `these ${formatCount(count)} as they are`
@@ -87,12 +91,22 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   const content = html`${batchLink}
 <ul class="consequences">${said.map((sentence) => html`<li>${sentence}</li>\n`)}</ul>
 ${isReviewed ? effects(review, count, would, frame) : nothing}
+${candidateList(visibleTo(frame, candidates), null, frame)}
 <form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${fields}
 ${count > typedOver ? number : nothing}
 <div class="actions"><button type="submit" class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button" href="${back}">Back</a></div>
 <p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : exactly}</p></form>
 ${rows({ decision, target, only, selection: visibleTo(frame, selection), review }, frame)}`
   return { title, section: 'Write-backs', content }
+}
+
+/** What is sent again may be there already. */
+function arrivedBefore(count: number, approveOwn: boolean): readonly string[] {
+  if (count === 0) return []
+  const which = `${formatCount(count)} of these may have arrived already, and would reach a customer twice.`
+  const looks =
+    'Just before it is sent, the conversation is read again: a message that has appeared since stops it once.'
+  return approveOwn ? [which, looks] : [`${which} Nobody sends their own again (approve_own: off).`, looks]
 }
 
 type Review = NonNullable<Awaited<ReturnType<ConsoleReads['reviews']['ofBatch']>>>

@@ -1,7 +1,7 @@
 /** One write-back: what it sends, where it stands, its history; an uncertain one beside the thread. */
 import { findOpenGrace } from '../../app/outbox.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
-import type { NamedEntry } from '../../outbox/outbox.ts'
+import type { Candidate, NamedEntry } from '../../outbox/outbox.ts'
 import { readWriteback } from '../../outbox/read-reports.ts'
 import { withOutboxSnapshot } from '../../outbox/sql/outbox.ts'
 import { pluralize } from '../../values/format.ts'
@@ -11,17 +11,19 @@ import { offeredForWriteback } from '../core/permissions.ts'
 import type { Page, ProjectFrame } from '../frame.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
-import { ago, by, foreignText, timeOf } from '../text.ts'
+import { ago, by, exactStart, foreignText, timeOf } from '../text.ts'
 import { decisionButtons, statusOf, statusWords, stepText } from '../writeback-blocks.ts'
-import { thread } from './conversations.ts'
+import { type MarkOf, thread } from './conversations.ts'
 import { payloadText } from './writebacks.ts'
 
 export async function showWriteback(request: ScreenRequest): Promise<Page | null> {
   const { db, project, frame } = request
-  const found = await readWritebackData(request)
-  if (found === null) return null
+  const read = await readWithCandidates(request)
+  if (read === null) return null
+  const { found, unread } = read
   const { writeback, ...report } = visibleTo(frame, found.report)
-  const offered = offeredForWriteback(writeback, found.undoUntil, { ...frame, approveOwn: project.approveOwn })
+  const deciding = { ...frame, approveOwn: project.approveOwn }
+  const offered = offeredForWriteback(writeback, found.undoUntil, deciding, found.mayHaveArrived)
   const { digest } = found.named
   const conversation =
     writeback.conversationId === null ? null : await readConversation(db, writeback.conversationId, null)
@@ -40,12 +42,37 @@ export async function showWriteback(request: ScreenRequest): Promise<Page | null
   const why = writeback.error ?? writeback.reason
   const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why === null ? nothing : html` ${foreignText(why)}`}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
+${candidateList(report.candidates, unread, frame)}
 ${offered.length === 0 ? nothing : uncertainHelp(writeback, frame)}
 ${decisionButtons(offered, { project: frame.project, about: { id: writeback.id }, digest })}
 ${factsOf({ writeback, ...report }, frame)}`
-  const content = html`<div class="beside"><div>${about}</div><div>${around(writeback, visibleTo(frame, conversation), frame)}</div></div>
+  const content = html`<div class="beside"><div>${about}</div><div>${around({ writeback, ...report }, visibleTo(frame, conversation), frame)}</div></div>
 ${section('History', history)}`
   return { title: `One ${operationTypes[writeback.operation].words[0]}`, section: 'Write-backs', content }
+}
+
+/** What may be it is read from the service now, unless the mirror has it. `unread`: why it is still not there. */
+async function readWithCandidates(request: ScreenRequest) {
+  const found = await readWritebackData(request)
+  if (found === null || !isUnread(found)) return found && { found, unread: null }
+  const conversation = found.report.writeback.conversationId
+  if (conversation === null) return { found, unread: null }
+  if (request.readNow === null)
+    return {
+      found,
+      unread: 'This console shows what the mirror has and reads nothing from the service: look in the app.',
+    }
+  const { why } = await request.readNow(conversation)
+  const again = await readWritebackData(request)
+  if (again === null) return null
+  const missing = 'The service does not show it any more.'
+  return { found: again, unread: isUnread(again) ? (why === null ? missing : `It could not be read: ${why}.`) : null }
+}
+
+type WritebackData = NonNullable<Awaited<ReturnType<typeof readWritebackData>>>
+
+function isUnread({ report }: WritebackData): boolean {
+  return report.candidates.some(({ isMirrored }) => !isMirrored)
 }
 
 /** `named`: names it as it is shown. `undoUntil`: until when its approval can be taken back; null = it cannot. */
@@ -56,16 +83,33 @@ export async function readWritebackData({
 }: Pick<ScreenRequest, 'warehouse' | 'project' | 'id'>) {
   const found = await withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
     const { entries, named } = await outbox.readSelection({ ids: [id] }, 1)
-    return entries.length === 0 ? null : { named, report: await readWriteback(outbox, id) }
+    if (entries.length === 0) return null
+    const mayHaveArrived = (await outbox.countMayHaveArrived({ ids: [id] })) > 0
+    return { named, mayHaveArrived, report: await readWriteback(outbox, id) }
   })
   return found && { ...found, undoUntil: await findOpenGrace(warehouse, found.report.writeback) }
 }
+
+/** What decided that a person has to look, as far as it is known here. `unread`: why the rest is not. */
+export function candidateList(candidates: readonly Candidate[], unread: string | null, frame: ProjectFrame): Html {
+  if (candidates.length === 0) return nothing
+  const items = candidates.map(({ id, isMirrored, at, name, content }) => {
+    const head = html`<b>${mayBeIt}</b> · message ${foreignText(id)}`
+    const known = html` · ${foreignText(name)} · ${timeOf(at, frame)}</p><p>${exactStart(content, shownOfCandidate)}`
+    return html`<li class="team marked"><p class="by">${head}${isMirrored ? known : html` · not in the mirror yet`}</p></li>\n`
+  })
+  const why = unread === null ? nothing : html`<p class="problem">${unread}</p>`
+  return section('What may be it', html`${why}<ol class="thread" aria-label="What may be it">${items}</ol>`)
+}
+
+const mayBeIt = 'May be this reply'
+const shownOfCandidate = 2000
 
 function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: ProjectFrame): Html {
   if (status !== 'uncertain') return nothing
   const where =
     operation === 'message'
-      ? 'In the conversation, messages with the same words are marked. Look for it in the app too'
+      ? 'In the conversation, what may be it and messages with the same words are marked. Look for it in the app too'
       : 'Look in the app whether it is there'
   return html`<p>${where}, then say what you found: what waits behind it goes on. It was sent ${sentAt === null ? 'at a time that is not known' : html`at ${timeOf(sentAt, frame)}`}. One that did not arrive becomes “failed”; after that it can be sent again.</p>`
 }
@@ -107,13 +151,20 @@ function factsOf({ writeback, waitsFor, holds }: WritebackReport, frame: Project
 }
 
 /** The thread in which it stands or would stand. Of an uncertain reply, what may be it is marked. */
-function around(writeback: NamedEntry, conversation: ConversationData | null, frame: ProjectFrame): Html {
+function around(
+  { writeback, candidates }: Pick<WritebackReport, 'writeback' | 'candidates'>,
+  conversation: ConversationData | null,
+  frame: ProjectFrame,
+): Html {
   if (conversation === null) return nothing
   const content = writeback.payload?.content
   const isReply = writeback.operation === 'message' && writeback.status === 'uncertain' && typeof content === 'string'
-  const isMarked = (text: string | null, at: string | null) =>
-    isReply && matchesReply({ text, at }, { content, sentAt: writeback.sentAt })
-  return section('The conversation', thread(conversation, frame, isMarked))
+  const ids = new Set(candidates.map(({ id }) => id))
+  const markOf: MarkOf = ({ id, content: text, at }) => {
+    if (isReply && matchesReply({ text, at }, { content, sentAt: writeback.sentAt })) return 'The same words'
+    return ids.has(id) ? mayBeIt : null
+  }
+  return section('The conversation', thread(conversation, frame, markOf))
 }
 
 /** Clocks of two machines may differ by this much. */

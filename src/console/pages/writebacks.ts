@@ -168,11 +168,14 @@ export function foundText(foundBy: string | null): Html {
   return foundBy === null ? nothing : html`<br><span class="faint">found by ${foreignText(foundBy)}</span>`
 }
 
-function rowCells({ position, outcome, lastWords, effect, payload, ...row }: RowToPick, frame: ProjectFrame): Cell[] {
+function rowCells(
+  { position, outcome, lastWords, effect, payload, marks, ...row }: RowToPick,
+  frame: ProjectFrame,
+): Cell[] {
   return [
     linkTo(frame, 'writebacks', row.id, String(position)),
     html`${foreignText(row.visitorName ?? row.target)}${foundText(row.foundBy)}${quoted(lastWords)}`,
-    html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}`,
+    html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}${marks.map((mark) => html`<br><strong>${foreignText(mark)}</strong>`)}`,
     effectText({ outcome, effect }),
   ]
 }

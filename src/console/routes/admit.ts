@@ -22,11 +22,10 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, site: 
   if (route.startsWith(`${prefix}/assets/`)) return
   reply.header('cache-control', 'no-store')
   const bearer = bearerOf(request)
-  const waitMs = bearer === null ? 0 : attempts.waitMs(request.ip, now())
-  if (waitMs > 0) return sendProblem(reply, 429, 'Refused', tooManyText(waitMs), null)
   request.viewer = await viewerOf(request, sessions, now())
   if (bearer !== null && request.viewer === null) {
-    attempts.recordFailure(request.ip, now())
+    const waitMs = attempts.recordWrong(request.ip, now())
+    if (waitMs > 0) return sendProblem(reply, 429, 'Refused', tooManyText(waitMs), null)
     log.warn({ event: 'console.token_refused', route })
   }
   if (request.viewer !== null || openRoutes.has(route)) return

@@ -98,19 +98,30 @@ async function findRefusal({ reads }: Site, asked: Asked): Promise<Refusal | nul
   if (isAboutProject(decision)) return null
   const warehouse = await reads.warehouse()
   const filter = { ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { ids }) }
-  const { entries, batch: known } = await readSelection(warehouse, project, filter, {
+  const {
+    entries,
+    batch: known,
+    ...selected
+  } = await readSelection(warehouse, project, filter, {
     limit: ids?.length ?? 0,
     only: null,
     after: 0,
   })
+  const mayHaveArrived = selected.mayHaveArrived > 0
   const [creator = null, ...others] = new Set(entries.map(({ createdBy }) => createdBy))
   const subject: DecisionSubject =
     ids === null
-      ? { createdBy: known?.createdBy ?? null, statuses: presentStatuses(known?.counts ?? {}), isByIds: false }
+      ? {
+          createdBy: known?.createdBy ?? null,
+          statuses: presentStatuses(known?.counts ?? {}),
+          isByIds: false,
+          mayHaveArrived,
+        }
       : {
           createdBy: others.length === 0 ? creator : null,
           statuses: entries.map(({ status }) => status),
           isByIds: true,
+          mayHaveArrived,
         }
   const role = missingRole(viewer, decision, subject)
   if (role !== null) return [403, `This needs the role ${role}.`]

@@ -130,7 +130,7 @@ async function queueDraft(
     settingsOf(config, project),
     { source, name: null, parse: { format: 'jsonl' } },
     {
-      ...{ ...asDrafts, now, allowDuplicates: draft.allowDuplicates, createdBy: viewer.name, mistakesPath: null },
+      ...{ ...asDrafts, now, allowDuplicates: draft.allowDuplicates, createdBy: viewer.name, mistakesTarget: null },
       ...{ batchId, title: draftsTitle(frame), note: null },
       audit: (count, _, batch) => ({
         ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'drafted', count },

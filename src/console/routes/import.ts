@@ -82,7 +82,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
   app.post<Route>('/p/:project/import', async (request, reply) => {
     const opened = await open(request, reply)
     if (opened === null) return reply
-    const part = request.isMultipart() ? await request.file() : undefined
+    const part = await readPart(request)
     const form = readForm(textsOf(part?.fields))
     if (part === undefined || part.filename === '')
       return show(reply, 400, { ...form, problem: 'choose a file' }, opened)
@@ -143,7 +143,12 @@ async function importDrafts(
     const find = findConversation === undefined ? {} : { findConversation }
     const parse = { columns, ...sender, ...find, ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}) }
     const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
-    const common = { ...options, ...texts, ...asDrafts, mistakesPath }
+    const common = {
+      ...options,
+      ...texts,
+      ...asDrafts,
+      mistakesTarget: { path: mistakesPath, overwrite: false, kept: [] },
+    }
     const source = () => ({ source: Readable.from([bytes]), name, parse })
     const report = await importWritebacks(config, project, source(), common)
     const hasFile = report.outcome === 'mistaken' && report.mistakesFile !== null
@@ -151,6 +156,17 @@ async function importDrafts(
     return { report, mistakesFile: hasFile ? await readFile(mistakesPath) : null, head: head?.columns ?? [] }
   } finally {
     await rm(folder, { recursive: true })
+  }
+}
+
+/** Undefined: there is none. An error of the reader that has no status is about what was sent, such as its boundary. */
+async function readPart(request: FastifyRequest): Promise<MultipartFile | undefined> {
+  if (!request.isMultipart()) return undefined
+  try {
+    return await request.file()
+  } catch (error) {
+    if (error instanceof Error && 'statusCode' in error) throw error
+    throw Object.assign(new Error('the form cannot be read: send it again', { cause: error }), { statusCode: 400 })
   }
 }
 

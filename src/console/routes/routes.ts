@@ -3,10 +3,15 @@
 import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
+import type { Config } from '../../config/config.ts'
+import { rememberResults } from '../../http/remember-results.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
+import type { Ms } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
+import { settingsOf } from '../decisions.ts'
 import { showAuditLog, showProjects } from '../pages/all-projects.ts'
+import type { ConsoleProject } from '../project.ts'
 import type { FileAnswer, Screen } from '../screen.ts'
 import { admit, readNames } from './admit.ts'
 import { addHeaders, serveAssets } from './assets.ts'
@@ -36,8 +41,20 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
   }
 }
 
+/** A page that is loaded again and again asks the service no more often. */
+const readAgainAfterMs: Ms = 30_000
+
 function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
-  const { reads, config, send, sendProblem } = site
+  const { reads, config, log, send, sendProblem } = site
+  type Reading = { readonly of: Config; readonly project: ConsoleProject; readonly conversation: string }
+  const readings = rememberResults({
+    ...{ maxAgeMs: readAgainAfterMs, now: site.now },
+    read: async ({ of, project, conversation }: Reading) => {
+      // Most pages read nothing from the service.
+      const { readConversationNow } = await import('../../app/read-conversation.ts')
+      return readConversationNow(of, settingsOf(of, project), conversation, log)
+    },
+  })
   type Route = { Params: { project: string; id?: string } }
   app.get<Route>(`/p/:project${screen.path}`, async (request, reply) => {
     if (!(await site.requireRole(request, reply, screen.role))) return reply
@@ -45,8 +62,12 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
     if (project === null || (screen.isDecision === true && config() === null)) return reply.callNotFound()
     const all = valuesOf(request.query)
     const warehouse = await reads.warehouse()
+    const settings = config()
+    const readNow = (of: Config, conversation: string) =>
+      readings.get(`${project.name} ${conversation}`, { of, project, conversation })
     const shown = await screen.show({
       ...{ reads, warehouse, project, all, id: request.params.id ?? '' },
+      readNow: settings === null ? null : (conversation) => readNow(settings, conversation),
       ...{ db: warehouse.projectDb(project.projectId), outbox: createOutbox(warehouse.projectDb(project.projectId)) },
       frame: await site.projectFrame(request.viewer, project),
       query: (name) => all(name).at(0)?.slice(0, 1000) ?? null,

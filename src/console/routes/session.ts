@@ -6,8 +6,9 @@
 
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { Signer } from '@fastify/cookie'
-import { foldName, looksLike, type Viewer } from '../../config/people.ts'
+import { looksLike, type Viewer } from '../../config/people.ts'
 import { isEqualSecret } from '../../http/auth.ts'
+import { isSamePerson } from '../../values/person-name.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { AuditLog } from '../../warehouse/audit-log.ts'
@@ -38,7 +39,7 @@ export function createSessions(
   /** Who has the token of HTTP, or a link, may do everything that can be done here. */
   const guest = (name: string): Viewer => ({ name, role: isReadOnly ? 'viewer' : 'approver', hidesMessages: false })
   const httpToken = () => (people().length === 0 ? access.httpToken : null)
-  const findPerson = (name: string) => people().find((person) => foldName(person.name) === foldName(name))
+  const findPerson = (name: string) => people().find((person) => isSamePerson(person.name, name))
   const isHttpToken = (given: string) => {
     const token = httpToken()
     return token !== null && isEqualSecret(given, token.reveal())

@@ -12,43 +12,41 @@ type Form = Readonly<Record<'name' | 'token' | 'code' | 'next', string>>
 export function addSignIn(app: FastifyInstance, site: Site): void {
   const { store, log, now, sessions, attempts, isReadOnly, send, sendProblem } = site
 
-  const check = async ({ name, token, code }: Form, address: string) => {
+  /** Null: refused. `taken`: by a link that is valid, and stays so. */
+  const check = async ({ name, token, code }: Form) => {
     // A token that is written where the name belongs would be stored.
-    const isName = !sessions.isToken(name)
-    const isLink = isName && code !== '' && !sessions.isTaken(name)
-    const found = isName && code === '' ? sessions.checkToken(name, token) : null
-    // Before anything is waited for: many may try at the same time.
-    if (!isLink && found === null) attempts.recordFailure(address, now())
-    if (!isLink) return found
-    if (await store.useLink(code, now())) return { method: 'link' as const, viewer: sessions.guest(name) }
-    attempts.recordFailure(address, now())
-    return null
+    if (sessions.isToken(name)) return null
+    if (code === '') return sessions.checkToken(name, token)
+    // First, so that a code that was made up does not tell whose names are known.
+    if (!(await store.hasLink(code, now()))) return null
+    if (sessions.isTaken(name)) return 'taken'
+    return (await store.useLink(code, now())) ? { method: 'link' as const, viewer: sessions.guest(name) } : null
   }
 
   const sendForm = (reply: FastifyReply, status: number, form: Form, problem: string | null) =>
     send(reply.code(status), signInPage(form, problem, sessions.hasTokens()))
 
-  const usedLink = (name: string) =>
-    sessions.isTaken(name)
-      ? 'This is, or looks like, the name of a person who has a token: sign in with it, or write another name, in letters from a to z.'
-      : `This link has been used or is too old. \`deskmirror console${isReadOnly ? '' : ' --link'}\` prints a new one.`
+  const takenName =
+    'This is, or looks like, the name of a person who has a token: sign in with it, or write another name, in letters from a to z.'
+  const usedLink = `This link has been used or is too old. \`deskmirror console${isReadOnly ? '' : ' --link'}\` prints a new one.`
 
   const record = (action: string, person: string, role: string, detail: string | null = null) =>
     store.append({ project: '', subject: null, count: null, action, person, role, detail }, now())
 
   const signIn = async (request: FastifyRequest, reply: FastifyReply, form: Form) => {
     const refuse = (status: 400 | 401 | 429, problem: string) => sendForm(reply, status, form, problem)
-    const waitMs = attempts.waitMs(request.ip, now())
-    if (waitMs > 0) return refuse(429, tooManyText(waitMs))
     if (form.name === '' || form.name.length > 60) return refuse(400, 'Write your name, in 60 characters at most.')
     if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(form.name))
       return refuse(400, 'Write your name without invisible characters.')
-    const found = await check(form, request.ip)
+    const found = await check(form)
+    if (found === 'taken') return refuse(401, takenName)
     if (found === null) {
+      const waitMs = attempts.recordWrong(request.ip, now())
+      if (waitMs > 0) return refuse(429, tooManyText(waitMs))
       const person = sessions.nameOfPerson(form.name)
       log.warn({ event: 'console.sign_in_refused', person })
       await record('sign_in_refused', person ?? '', '')
-      return refuse(401, form.code === '' ? 'The name and the token do not fit.' : usedLink(form.name))
+      return refuse(401, form.code === '' ? 'The name and the token do not fit.' : usedLink)
     }
     const { method, viewer } = found
     await record('signed_in', viewer.name, viewer.role, method)

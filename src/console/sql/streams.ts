@@ -13,20 +13,21 @@ import { readNewest } from '../../mirror/sql/mirror-state.ts'
 import { countPendingParents } from '../../mirror/sql/pending-children.ts'
 import { countMirrored, readRowCounts } from '../../mirror/sql/row-counts.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { heartbeatTimeoutMs } from '../../warehouse/process-identity.ts'
+import { currentProcess, isHolderAlive } from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 /** `selected`: the streams that the project mirrors. `due`: parents whose children are still to be read. */
 export async function readStreams(context: ProjectDb, selected: readonly StreamName[], now: EpochMs) {
   const { db, project } = context
   const locks = await db.selectFrom('sync_locks').selectAll().where('project_id', '=', project).execute()
+  const own = currentProcess()
   const counts = await readRowCounts(context)
   const found = streamNames
     .filter((name) => selected.includes(name))
     .map(async (stream) => ({
       stream,
       rows: (await countMirrored(context, stream, counts.get(stream))).rows,
-      isRunning: locks.some((lock) => lock.stream === stream && now - lock.beat_at < heartbeatTimeoutMs),
+      isRunning: locks.some((lock) => lock.stream === stream && isHolderAlive(lock, own, now)),
       // By a column with an index.
       newest: await readNewest(context, stream, dayColumn(stream)),
       due: isChildStream(stream) ? await countPendingParents(context, stream, now) : 0,

@@ -1,6 +1,44 @@
 /** CSV (RFC 4180), and exports as CSV: an empty cell is null, a quoted empty one is the empty text. */
 import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from '../core/selection.ts'
 
+/**
+ * The text as a cell that no spreadsheet executes: an apostrophe stands before each formula. One may begin after a separator or
+ * line break within the text, too, as a spreadsheet may split the file at other separators and not see the quotes.
+ */
+export function defuse(text: string): string {
+  const inner = defuseWithin(text)
+  return formulaStart.test(text) ? `'${inner}` : inner
+}
+
+/** After separators and line breaks within the text. */
+export const defuseWithin = (text: string): string => changeInnerFormulas(text, (found) => `'${found}`)
+
+/** The text that `defuseWithin` has changed. */
+export const restoreWithin = (text: string): string => changeInnerFormulas(text, (found) => found.replace(/^'/, ''))
+
+const operators = '=+-@＝＋－＠'
+
+/** Calls `change` with the apostrophes and the operator of each. A regular expression would take quadratic time on long runs. */
+function changeInnerFormulas(text: string, change: (found: string) => string): string {
+  const parts: string[] = []
+  let [end, from, isStart] = [0, -1, false]
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at)
+    if (/[,;\t\r\n]/.test(character)) [isStart, from] = [true, -1]
+    else if (isStart && from < 0 && /[\s"]/.test(character)) continue
+    else if (isStart && character === "'") from = from < 0 ? at : from
+    else {
+      if (isStart && operators.includes(character)) {
+        const start = from < 0 ? at : from
+        parts.push(text.slice(end, start), change(text.slice(start, at + 1)))
+        end = at + 1
+      }
+      isStart = false
+    }
+  }
+  return end === 0 ? text : [...parts, text.slice(end)].join('')
+}
+
 /** A formula may follow spaces in some spreadsheets, and East Asian editions accept full-width operators. */
 export const formulaStart = /^'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 
@@ -17,7 +55,7 @@ export function toCsvLine(cells: readonly string[]): string {
   return `${cells.map(quoteCsvCell).join(',')}\r\n`
 }
 
-/** `forSpreadsheets`: with a byte order mark, and an apostrophe before texts that would be executed as formulas. */
+/** `forSpreadsheets`: with a byte order mark, and an apostrophe before what would be executed as a formula. */
 export function createCsvWriter(
   columns: readonly ExportColumn[],
   output: ByteOutput,
@@ -26,7 +64,7 @@ export function createCsvWriter(
   const toCell = (value: ExportValue) => {
     if (typeof value !== 'string') return value === null ? '' : String(value)
     if (value === '') return '""'
-    return quoteCsvCell(forSpreadsheets && formulaStart.test(value) ? `'${value}` : value)
+    return quoteCsvCell(forSpreadsheets ? defuse(value) : value)
   }
   const toLine = (row: readonly ExportValue[]) => `${row.map(toCell).join(',')}\r\n`
   let header = `${forSpreadsheets ? byteOrderMark : ''}${toLine(columns.map(({ name }) => name))}`

@@ -24,6 +24,8 @@ export type ProjectHealth = ProjectCounts & {
   readonly isPaused: boolean
   /** No write-back is sent because the warehouse went back in time. */
   readonly isHeld: boolean
+  /** The circuit breaker is open: replies and notes, or those of an import, wait. */
+  readonly isCircuitOpen: boolean
 }
 
 type StreamHealth = {

@@ -8,7 +8,7 @@ import { readAuditEstimates, readMirrorState } from '../../mirror/sql/mirror-sta
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { estimateRequestsMs, steadyLimits } from '../../service/core/budget.ts'
 import type { BudgetPolicy } from '../../service/core/budget-policy.ts'
-import { countRecentRequests } from '../../service/sql/request-counts.ts'
+import { countRecentRequests, readOpenPause } from '../../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
@@ -36,6 +36,8 @@ export async function readStatus(
   })
   const due = streams.reduce((total, { due }) => total + due, 0)
   const { rate } = policy
+  const pausedUntil = await readOpenPause(db, project, now)
+  const pauseMs = due === 0 || pausedUntil === null ? 0 : pausedUntil - now
   return {
     streams,
     ...state,
@@ -50,7 +52,8 @@ export async function readStatus(
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
       limit: rate.requests,
       windowMs: rate.windowMs,
-      forecastMs: estimateRequestsMs(steadyLimits(policy), due),
+      forecastMs: estimateRequestsMs(steadyLimits(policy), due) + pauseMs,
+      pausedUntil: pausedUntil === null ? null : toTimestamp(pausedUntil),
       lost,
     },
   }
@@ -193,6 +196,8 @@ export type StatusReport = {
     readonly limit: number
     readonly windowMs: Ms
     readonly forecastMs: Ms
+    /** RFC 3339: the service asked to send nothing until then (429), which `forecastMs` includes; null = it did not. */
+    readonly pausedUntil: string | null
     /** When the record of recent requests was last lost; nothing was sent for one window after that. */
     readonly lost: { readonly at: string; readonly why: string } | null
   }

@@ -4,7 +4,7 @@ import type { BackendKind } from '../../config/queue-backends.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { currentProcess, heartbeatTimeoutMs, isProcessAlive, processLabel } from '../../warehouse/process-identity.ts'
+import { currentProcess, heartbeatTimeoutMs, isHolderAlive, processLabel } from '../../warehouse/process-identity.ts'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 
 /** `configuration`: digest of its projects and schedules. */
@@ -43,7 +43,7 @@ export async function listLiveWorkers(db: Db, now: EpochMs) {
 
 async function readLiveRows(db: Db, now: EpochMs) {
   const rows = await db.selectFrom('sync_workers').selectAll().orderBy('since').execute()
-  return rows.filter((row) => isProcessAlive(row, currentProcess()) ?? now - row.beat_at < 2 * heartbeatTimeoutMs)
+  return rows.filter((row) => isHolderAlive(row, currentProcess(), now, 2 * heartbeatTimeoutMs))
 }
 
 /** What keeps the jobs of this installation apart from those of others in the same queue. */

@@ -113,7 +113,7 @@ function sampledWords(stream: AuditedStream, limit: number): string {
 export function describeEvidence(estimate: AuditEstimate): string {
   const { audits, sampled, differing, gone, unreadable, population, isExact } = estimate
   const found = differing === 0 ? 'none' : formatCount(differing)
-  // Messages that the service no longer has stay, as after every sync.
+  // Messages at an end of their list that the service no longer shows may stay.
   const corrected = differing === 0 ? [] : ['what differed was corrected as far as the service still shows it']
   const several = `in ${formatCount(audits)} ${audits === 1 ? 'audit' : 'audits'}`
   return [

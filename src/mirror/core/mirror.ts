@@ -21,6 +21,8 @@ export type MirrorCommit = {
   /** Records the rows' ids as seen under this key, to find later which rows a complete list did not show. */
   readonly seenRowsKey?: string
   readonly childRead?: ChildReadResult
+  /** All rows of a child list: stored ones that it did not show are deleted, or the list is cut. */
+  readonly listed?: ListedRows
   readonly gaps?: readonly Gap[]
   /** Keys of the stream's gaps that this commit closes. */
   readonly resolvedGapKeys?: readonly string[]
@@ -31,9 +33,39 @@ export type MirrorCommit = {
 
 /**
  * `changed`: how many rows were new or different; the others stay untouched. `rejectedRows`: those of the
- * commit, and the rows that the database cannot store.
+ * commit, and the rows that the database cannot store. `unlisted`: the outcome for stored rows that a whole list did not show.
  */
-export type CommitResult = { readonly changed: number; readonly rejectedRows?: readonly RejectedRow[] }
+export type CommitResult = {
+  readonly changed: number
+  readonly rejectedRows?: readonly RejectedRow[]
+  readonly unlisted?: UnlistedOutcome
+}
+
+/**
+ * `isToReread`: another reading has to decide. `kept`: rows that are not taken for deleted, as the list may be cut.
+ * `doubt`: why deleted ones were not marked.
+ */
+export type UnlistedOutcome = {
+  readonly marked: number
+  readonly isToReread: boolean
+  readonly kept: number
+  readonly doubt: string | null
+}
+
+/** What a reading of a whole child list showed. */
+export type ListedRows = {
+  readonly parentId: string
+  /** The keys of all rows that it showed, without the part that names the parent. */
+  readonly keys: ReadonlySet<string>
+  /** When the reading began: it need not show rows that were stored from a later request. */
+  readonly since: EpochMs
+  /** Older rows are not requested. */
+  readonly from: EpochSeconds
+  /** An earlier reading missed the same rows. Else the mirror knows which one missed them. */
+  readonly isSecond: boolean
+  /** A person has said that the rows are deleted. */
+  readonly isConfirmed: boolean
+}
 
 /** A parent with pending children, which are to be read. */
 export type PendingParent = {
@@ -51,6 +83,8 @@ export type PendingParent = {
   readonly rereadWhole: boolean
   /** The parent's last activity as its row shows it: `occurred_at`, `last_message_at`, or when a visitor was last seen. */
   readonly parentLastActiveAt: EpochSeconds | null
+  /** When the parent began, as its row shows it. */
+  readonly parentBeganAt: EpochSeconds | null
 }
 
 /** The result of reading one parent's children. */
@@ -65,6 +99,10 @@ export type ChildReadResult = {
    * `unchanged`: only what follows the previous cursor was read, which says nothing about earlier children.
    */
   readonly completeness: 'complete' | 'incomplete' | 'unchanged'
+  /** How many rows the list had, if all of it was read. */
+  readonly listedRows?: number | null
+  /** The reading began before the newest stored row, and no page before the last one showed a stored row. */
+  readonly hasToJoin?: boolean
   readonly why?: string
   /** When they are due again although the parent has not changed; null = only when it changes. */
   readonly dueAt: EpochMs | null

@@ -6,24 +6,31 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describeRejectedRow, type Gap, type RejectedRow } from '../../../schema/row.ts'
-import { isChildStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { isChildList, isChildStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { Ms } from '../../values/time.ts'
 import { clockToleranceSeconds } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import type { ChildReadResult, CommitResult, MirrorCommit } from '../core/mirror.ts'
+import type { ChildReadResult, CommitResult, MirrorCommit, UnlistedOutcome } from '../core/mirror.ts'
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
 import { readStoredConversations, recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type EncodedPage, type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
 import { closeGaps, indexableText, openGap } from './gaps.ts'
-import { addPendingChildren, marksFactsOfParent, recordChildRead, unlistedGapKey } from './pending-children.ts'
+import {
+  addPendingChildren,
+  marksFactsOfParent,
+  recordChildRead,
+  requestReread,
+  unlistedGapKey,
+} from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { addToIdSet } from './seen-rows.ts'
 import { withStoredIds } from './stored-ids.ts'
 import { streamTables } from './stream-tables.ts'
 import { addEscapedCount, type ProjectContext } from './sync-runs.ts'
 import { recordBehaviours, writeCursors } from './sync-state.ts'
+import { settleUnlistedRows } from './unlisted-rows.ts'
 import { upsertRows } from './upsert-rows.ts'
 
 type WaitingPage = {
@@ -94,9 +101,14 @@ async function commitPages(context: ProjectContext, pages: readonly MirrorCommit
       const encoded = encodePage(trx, page, fields.get(page.stream) as StreamFields)
       const { changed, rejectedRows: unstorable } = await store(trx, page, encoded)
       const rejectedRows = [...(page.rejectedRows ?? []), ...encoded.rejectedRows, ...unstorable]
-      await storeSyncState(trx, page, rejectedRows, changed > 0)
+      const isAllNew = changed === encoded.rows.length
+      const unlisted = await storeSyncState(trx, page, rejectedRows, { hasChanges: changed > 0, isAllNew })
       escaped += encoded.escaped
-      results.push(rejectedRows.length === 0 ? { changed } : { changed, rejectedRows })
+      results.push({
+        changed: changed + (unlisted?.marked ?? 0),
+        ...(rejectedRows.length === 0 ? {} : { rejectedRows }),
+        ...(unlisted === null ? {} : { unlisted }),
+      })
     }
     if (escaped > 0) await addEscapedCount(trx, escaped)
     return results
@@ -179,16 +191,32 @@ async function storeSyncState(
   trx: ProjectContext,
   page: MirrorCommit,
   rejectedRows: readonly RejectedRow[],
-  hasChanges: boolean,
-) {
-  const { stream, childRead, requestedAt } = page
-  if (childRead !== undefined)
-    await recordChildRead(trx, addRejectedRows(childRead, rejectedRows), requestedAt, hasChanges)
+  { hasChanges, isAllNew }: { readonly hasChanges: boolean; readonly isAllNew: boolean },
+): Promise<UnlistedOutcome | null> {
+  const { stream, childRead, listed, requestedAt } = page
+  const read = childRead && addRejectedRows(childRead, rejectedRows)
+  const isWhole = listed !== undefined && rejectedRows.length === 0 && read?.completeness !== 'incomplete'
+  const unlisted = isWhole && isChildList(stream) ? await settleUnlistedRows(trx, stream, listed, requestedAt) : null
+  if (read !== undefined) await recordChildRead(trx, withUnlisted(read, unlisted), requestedAt, hasChanges)
+  const isUnjoined = read?.hasToJoin === true && page.rows.length > 0 && isAllNew
+  if (read !== undefined && (unlisted?.isToReread || isUnjoined))
+    await requestReread(trx, stream, read.parentId, requestedAt)
   for (const gap of page.gaps ?? []) await openGap(trx, gap)
   if (page.resolvedGapKeys !== undefined) await closeGaps(trx, stream, page.resolvedGapKeys)
   if (childRead === undefined) for (const row of rejectedRows) await openGap(trx, ...gapForRow(page, row))
   if (page.observations?.length) await recordBehaviours(trx, page.observations)
   if (page.cursors !== undefined) await writeCursors(trx, page.cursors)
+  return isUnjoined ? { ...nothingUnlisted, isToReread: true } : unlisted
+}
+
+const nothingUnlisted: UnlistedOutcome = { marked: 0, isToReread: false, kept: 0, doubt: null }
+
+/** Messages that are missing at an end of their list, or too many of them, show that it may be cut there. */
+function withUnlisted(read: ChildReadResult, unlisted: UnlistedOutcome | null): ChildReadResult {
+  const kept = unlisted?.kept ?? 0
+  if (read.stream !== 'messages' || kept === 0) return read
+  const why = `${kept} of its mirrored messages are no longer listed, so the service may not list all of them`
+  return { ...read, completeness: 'incomplete', why }
 }
 
 function addRejectedRows(childRead: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {

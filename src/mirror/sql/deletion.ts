@@ -1,6 +1,6 @@
 /** Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it. */
 import { sql } from 'kysely'
-import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type ListStreamName, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -12,10 +12,18 @@ import { streamTables } from './stream-tables.ts'
 import { readCursor, writeCursors } from './sync-state.ts'
 
 /** Deletions of this time count together, however many runs and processes found them. */
-const countedMs: Ms = 86_400_000
+export const countedMs: Ms = 86_400_000
 
 /** Deletions up to this moment, in milliseconds since 1970, were confirmed by a person. */
-const confirmedCursor = (stream: ListStreamName) => `${stream}:deletions_confirmed`
+const confirmedCursor = (stream: StreamName) => `${stream}:deletions_confirmed`
+
+export async function deletionsConfirmedAt(trx: ProjectDb, stream: StreamName): Promise<EpochMs> {
+  return Number((await readCursor(trx, confirmedCursor(stream))) ?? 0)
+}
+
+export function recordConfirmedDeletions(trx: ProjectDb, stream: StreamName, at: EpochMs): Promise<void> {
+  return writeCursors(trx, { [confirmedCursor(stream)]: String(at) })
+}
 
 /**
  * `at`: when the service was asked, in milliseconds. A copy that was requested earlier does not restore the row. If too many
@@ -31,7 +39,7 @@ export async function markDeleted(
 ): Promise<string | null> {
   const doubt = isConfirmed ? null : await readGapReason(trx, stream, massDeletionGapKey)
   if (doubt !== null) return doubt
-  if (isConfirmed) await writeCursors(trx, { [confirmedCursor(stream)]: String(at) })
+  if (isConfirmed) await recordConfirmedDeletions(trx, stream, at)
   const { children } = streamTables[stream]
   for (const affected of [stream, ...children]) {
     const { stored, firstKey } = streamTables[affected]
@@ -46,7 +54,7 @@ export async function markDeleted(
 }
 
 async function takeBackIfTooMany(trx: ProjectDb, stream: ListStreamName, at: EpochMs): Promise<string | null> {
-  const confirmedAt = Number((await readCursor(trx, confirmedCursor(stream))) ?? 0)
+  const confirmedAt = await deletionsConfirmedAt(trx, stream)
   const since = toTimestamp(at - countedMs)
   const isRecent = sql`project_id = ${trx.project} and deleted_at >= ${since} and asked_at > ${confirmedAt}`
   const table = sql.table(streamSpecs[stream].table)

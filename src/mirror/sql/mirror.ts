@@ -10,7 +10,9 @@ import { createPageCommitter } from './commit-page.ts'
 import { markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
 import { createDiscoveredFields, type DiscoveryOptions } from './discovered-columns/discovered-fields.ts'
+import { findWrongColumns, listFormerColumns } from './discovered-columns/wrong-columns.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
+import { markListsIncomplete, readCompleteLists, readLongestLists, rereadUnlisted } from './list-lengths.ts'
 import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
@@ -47,6 +49,8 @@ const reads = {
   readBehaviours,
   readPendingParents,
   countPendingParents,
+  readLongestLists,
+  readCompleteLists,
   countFutureRows,
   listUnseenIds,
   listUnseenRows,
@@ -61,6 +65,8 @@ const reads = {
   readRows,
   readRawById,
   readErased,
+  listFormerColumns,
+  findWrongColumns,
 }
 
 /** Writes outside of a page's commit. Each is a transaction. */
@@ -70,6 +76,8 @@ const writes = {
   correctFutureDueTimes,
   requestFullRereads,
   markFutureDatedPending,
+  markListsIncomplete,
+  rereadUnlisted,
   forgetSeenRows,
   clearRecheck: (trx: ProjectDb, ids: readonly string[]) => removeFromIdSet(trx, recheckSet, ids),
   markDeleted,

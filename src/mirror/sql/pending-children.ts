@@ -1,6 +1,6 @@
 /** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
-import { type ChildStreamName, childStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type ChildStreamName, childStreamNames, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 import {
   clockToleranceSeconds,
@@ -62,7 +62,8 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
         else ${typed('integer', dueAt)} end,
       attempts = 0, error = null, reread_whole = null, checked_at = ${now},
       cursor = ${typed('text', cursor)},
-      full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)}, full_read_at)
+      full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)}, full_read_at),
+      listed_rows = coalesce(${typed('integer', read.listedRows ?? null)}, listed_rows)
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
   await closeGaps(trx, stream, [unreadGapKey(parentId), ...listed])
@@ -70,6 +71,24 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
   if (completeness !== 'incomplete') return
   const reason = read.why ?? 'the service would not list all of them'
   await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
+}
+
+/** Messages of a conversation that was taken for complete are missing. */
+export async function recordIncomplete(trx: ProjectDb, conversation: string, reason: string): Promise<void> {
+  await setMessagesComplete(trx, conversation, false, false)
+  await openGap(trx, { stream: 'messages', from: null, to: null, reason }, unlistedGapKey(conversation))
+}
+
+/** All of the list is to be read again now, whatever else is known of it. */
+export async function requestReread(
+  { db, project, typed }: ProjectDb,
+  stream: StreamName,
+  parentId: string,
+  now: EpochMs,
+): Promise<void> {
+  await sql`
+    update sync_children set due_at = ${typed('integer', now)}, reread_whole = 1
+    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
 }
 
 /** The keys of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
@@ -166,25 +185,34 @@ function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
  */
 export async function readPendingParents(context: ProjectDb, stream: ChildStreamName, now: EpochMs, limit: number) {
   const { parent } = streamSpecs[stream]
-  const column = await timeColumnOf(context, parent)
-  const lastActiveAt =
+  const ofParent = (column: string | null) =>
     column === null
       ? sql`null`
       : sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
           where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
-  type Row = Omit<PendingParent, 'parentLastActiveAt' | 'rereadWhole'>
+  const lastActiveAt = ofParent(await timeColumnOf(context, parent))
+  const beganAt = ofParent(streamSpecs[parent].startColumn)
+  type Row = Omit<PendingParent, 'parentLastActiveAt' | 'parentBeganAt' | 'rereadWhole'>
   const pending: PendingParent[] = []
   for (const [i, isPending] of pendingSql(now).entries()) {
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
-    const { rows } = await sql<Row & { at: string | null; rereadWhole: number | null }>`
+    const { rows } = await sql<
+      Row & { at: string | null; began: string | null; rereadWhole: number | null }
+    >`
       select parent_id as "parentId", requested_version as "requestedVersion",
         read_version as "readVersion", reread_whole as "rereadWhole", cursor, attempts,
-        checked_at as "checkedAt", ${lastActiveAt} as at from sync_children
+        checked_at as "checkedAt", ${lastActiveAt} as at, ${beganAt} as began from sync_children
       where project_id = ${context.project} and stream = ${stream} and ${isPending}
       order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)
-    for (const { at, rereadWhole, ...row } of rows)
-      pending.push({ ...row, rereadWhole: rereadWhole !== null, parentLastActiveAt: parseTime(at) ?? null })
+    for (const { at, began, rereadWhole, ...row } of rows) {
+      pending.push({
+        ...row,
+        rereadWhole: rereadWhole !== null,
+        parentLastActiveAt: parseTime(at) ?? null,
+        parentBeganAt: parseTime(began) ?? null,
+      })
+    }
   }
   return pending
 }

@@ -83,7 +83,7 @@ export async function readErased({ db, kind, project }: ProjectDb, ids: readonly
   return new Set(rows.map(({ id }) => id))
 }
 
-function notDeleted(stream: StreamName) {
+export function notDeleted(stream: StreamName) {
   return streamTables[stream].hasDeletedAt ? sql`and deleted_at is null` : sql``
 }
 

@@ -1,6 +1,6 @@
 /**
- * One sync of a stream at a time. The lock of a dead process is taken over: at once on the same machine, elsewhere when
- * its heartbeats have stopped for a while.
+ * One sync of a stream at a time. The lock of a dead process is taken over: at once where it can be seen that it is dead, else
+ * when its heartbeats have stopped for a while.
  */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
@@ -11,7 +11,7 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
 import {
   currentProcess,
-  heartbeatTimeoutMs,
+  isHolderAlive,
   isProcessAlive,
   type ProcessIdentity,
   processLabel,
@@ -86,16 +86,16 @@ function acquireAs({ db, kind, project, retry }: ProjectDb, token: string, strea
 }
 
 /**
- * The locks of this process. A row of this process that is not among them could not be deleted on release (a full disk,
- * for example): it counts as free, as the process is alive and would otherwise hold it for ever.
+ * The locks of this process, which knows them without heartbeats. A row of this process that is not among them could not be
+ * deleted on release (a full disk, for example): it counts as free, as the process would otherwise hold it for ever.
  */
 const ownTokens = new Set<string>()
 
 function isHeld(row: StoredLock, own: ProcessIdentity, now: number): boolean {
   const isOwn = row.host === own.host && row.pid === own.pid && row.process === own.process
-  if (isOwn && !ownTokens.has(row.token)) return false
+  if (isOwn) return ownTokens.has(row.token)
   // A heartbeat from the future means that a clock was set back: waiting for a person is better than syncing twice.
-  return isProcessAlive(row, own) ?? now - row.beat_at < heartbeatTimeoutMs
+  return isHolderAlive(row, own, now)
 }
 
 /** The process that has been syncing the project for longest; null if none is. */

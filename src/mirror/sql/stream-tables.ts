@@ -1,5 +1,5 @@
 /** The tables of the streams: what storing and finding their rows needs to know, made once, as every page asks for it. */
-import { type ColumnSpec, type ColumnType, plainType } from '../../../schema/column-types.ts'
+import { type ColumnSpec, type ColumnType, type FieldType, plainType } from '../../../schema/column-types.ts'
 import { hasDeletedAt, mirrorTables } from '../../../schema/mirror-tables.ts'
 import {
   type ChildStreamName,
@@ -25,8 +25,12 @@ const specs = streamSpecs satisfies { [N in StreamName]: Fitting<Specs[N]> }
 /** Tables that rows are written to. */
 type StoredTable = Exclude<MirroredTable, 'messages'> | 'message_rows'
 
-/** `path`: of the undocumented field that the column has. */
-export type InsertedColumn = { readonly name: string; readonly type: ColumnType; readonly path?: string }
+/** `field`: the undocumented field that the column has, and the type of its values there. */
+export type InsertedColumn = {
+  readonly name: string
+  readonly type: ColumnType
+  readonly field?: { readonly path: string; readonly type: FieldType }
+}
 
 export type StreamTable = {
   /** The table that stores what is read from the stream's table, which may be a view of it. */

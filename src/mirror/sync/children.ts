@@ -20,7 +20,7 @@ import {
   rfc3339,
   type Seconds,
 } from '../../values/time.ts'
-import type { PendingParent } from '../core/mirror.ts'
+import { massDeletionGapKey, type PendingParent } from '../core/mirror.ts'
 import { allTime, parsePendingRanges } from '../core/pagination/list-cursor.ts'
 import type { ChildObjectStream } from '../core/stream-kinds.ts'
 import { listStreams } from '../core/streams.ts'
@@ -44,15 +44,17 @@ const concurrency = 16
 /** A reconcile rereads the children of this many parents, so that nightly ones cover all parents within a week. */
 const rereadShare = { atLeast: 1000, oneIn: 7 }
 
-/** Reads the children of every pending parent, and once more those that failed. `disproved`: to be read once more, too. */
+/** Reads the children of every pending parent, and once more those that failed. `doubtful`: to be read once more, too. */
 export async function syncChildren(
   run: SyncRun,
   stream: ChildStreamName,
   read: ChildReader,
-  disproved: () => readonly PendingParent[] = () => [],
+  doubtful: () => Promise<readonly PendingParent[]> = async () => [],
 ): Promise<void> {
   await run.mirror.correctFutureDueTimes(stream, run.now())
   if (run.mode !== 'incremental') {
+    // Whether too many rows are missing is asked anew.
+    await commitWithoutRows(run, stream, { resolvedGapKeys: [massDeletionGapKey] })
     await run.mirror.requestFullRereads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
   } else if (stream === 'messages') {
     await run.mirror.markFutureDatedPending(run.cursorLimit() + clockToleranceSeconds, maxFutureDatedRereads, run.now())
@@ -74,7 +76,7 @@ export async function syncChildren(
     failed.push(...(await readAll(run, stream, pending, read, tally)))
     if (tally.read === 0 && tally.refused.length >= maxRefused) break
   }
-  const { length: unread } = await readAll(run, stream, [...disproved(), ...failed], read, tally)
+  const { length: unread } = await readAll(run, stream, [...(await doubtful()), ...failed], read, tally)
   if (unread > 0) run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
   const [why] = tally.refused
   if (tally.read === 0 && tally.refused.length > 1)
@@ -103,7 +105,7 @@ async function readAll(
       await handleChildFailure(run, stream, parent, error)
       const why = unreadableRowReason(error)
       if (why !== null && !isNotFound(error)) tally.refused.push(why)
-      return isRefused(error) || why !== null ? [] : [parent]
+      return isRefused(error) ? [] : [parent]
     }
   }
   return (await mapConcurrently(pending, concurrency, attempt)).flat()
@@ -129,7 +131,7 @@ function priorityOf({ readVersion, rereadWhole }: PendingParent): Priority {
 async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent: PendingParent, error: unknown) {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
-  if (failure.kind === 'aborted' || (failure.kind === 'denied' && unreadableRowReason(error) === null)) throw error
+  if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
   if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)) === null) return
   const retryAt = run.now() + retryDelayMs(parent.attempts)

@@ -1,5 +1,6 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
 
+import type { Json } from '../../values/json.ts'
 import { daySeconds, type EpochMs, type Ms } from '../../values/time.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import { streamRange } from '../core/mirrored-range.ts'
@@ -23,7 +24,7 @@ import {
   retryHidden,
   retryOpenFilter,
 } from './conversation-lists.ts'
-import { commitPage, commitWithoutRows, type ListScan, readPages, toGaps } from './pages.ts'
+import { commitPage, commitWithoutRows, type ListScan, type PageBatch, readPages, toGaps } from './pages.ts'
 import { needsBothBounds, recheckRows, resolveUnseenRows } from './rows-by-id.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
@@ -34,12 +35,22 @@ const maxCallRereads = 150
 /** A read of a whole list that began earlier begins anew: what it had read may have changed since. */
 const continuedWithinMs: Ms = 7 * daySeconds * 1000
 
+/** The key of the gap that is open while the service refuses the list, whatever is asked for. */
+export const refusedListGapKey = 'refused'
+
 export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
+  await readListStream(run, stream)
+  const isOpen = (await run.mirror.listOpenGaps(stream.name)).some(({ dedupKey }) => dedupKey === refusedListGapKey)
+  if (isOpen) await commitWithoutRows(run, stream.name, { resolvedGapKeys: [refusedListGapKey] })
+}
+
+async function readListStream(run: SyncRun, stream: ListStream): Promise<void> {
   await extendToStartDate(run, stream)
   if (run.mode !== 'incremental') return readWholeList(run, stream)
   const isFirst = (await run.mirror.readCursor(stream.name)) === null
   await readChanges(run, stream)
   if (isFirst) noticeRequiredBounds(run, stream)
+  else noticeUndated(run, stream)
   if (stream.name !== 'conversations') return
   // What the list left out is read in this sync, too.
   if (await findHiddenConversations(run, stream, { seenRowsKey: null, isFirst })) await readChanges(run, stream)
@@ -50,6 +61,29 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
 function noticeRequiredBounds(run: SyncRun, { name }: ListStream): void {
   if (!needsBothBounds(run, name)) return
   run.notices.add(`The service lists ${name} only between two times, so if any have no time, they are missing.`)
+}
+
+const undatedBehaviour = (name: string) => `${name}.undated`
+
+/** A row lacks a time by which the list may be ordered, so a request with a bound may leave it out. */
+function observeUndated(run: SyncRun, list: ListEndpoint, { items, profile }: Pick<PageBatch, 'items' | 'profile'>) {
+  const name = undatedBehaviour(list.name)
+  const fields = profile.order?.fields ?? []
+  if (fields.length === 0 || run.behaviours.has(name)) return []
+  const isUndated = (item: Json) => {
+    const times = list.times(item)
+    return fields.some((field) => !times.has(field))
+  }
+  const undated = items.find(isUndated)
+  if (undated === undefined) return []
+  return [{ name, value: 'listed', evidence: `the row ${list.identify(undated)} has no ${fields.join(' or ')}` }]
+}
+
+/** An incremental sync asks with a bound. */
+function noticeUndated(run: SyncRun, { name }: ListStream): void {
+  if (!run.behaviours.has(undatedBehaviour(name))) return
+  const hidden = `The service lists ${name} that lack the time by which the list is ordered. New ones of them`
+  run.notices.add(`${hidden} are found by a reconcile only (\`deskmirror sync --mode reconcile\`).`)
 }
 
 /** What is before the start date of earlier runs is pending from now on, if it was moved back. */
@@ -189,7 +223,7 @@ async function readRanges(
   for await (const batch of readPages(run, scan)) {
     const parsed = stream.parseRows(batch.items, run.projectId)
     await commitPage(run, stream.name, batch, parsed, {
-      observations: observeHandled(run, scan.list, parsed.rows),
+      observations: [...observeHandled(run, scan.list, parsed.rows), ...observeUndated(run, scan.list, batch)],
       gaps: toGaps(stream.name, batch),
       ...atCursor(formatPendingRanges(batch.pendingRanges), batch.isComplete),
     })

@@ -1,7 +1,7 @@
 /** Reads a list page by page: the requests of a reading, each response with what to commit, and how a sync stores it. */
 import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
-import { throwIfAborted } from '../../service/core/api-failure.ts'
+import { isUnreadable, throwIfAborted } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, Priority } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
 import type { Json } from '../../values/json.ts'
@@ -51,7 +51,10 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
   const ifNotKnown = isList ? null : true
   const isHasMoreReliableIfEmpty = isHasMoreUnreliable(run) ? false : ifNotKnown
-  for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreReliableIfEmpty })) {
+  const { localTime, serviceTime } = run.clocks()
+  const now = Math.max(localTime, serviceTime)
+  const options = { list, profile, ranges, priority, isHasMoreReliableIfEmpty, now }
+  for await (const batch of readList(run.get, options)) {
     if (batch.observations.length > 0) {
       run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
       reportObservations(run, stream, batch.observations)
@@ -161,8 +164,8 @@ type ListReadOptions = RangesToRead & { readonly priority: Priority }
 
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
 export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGenerator<PageBatch> {
-  const { list, priority } = options
-  const reading = readRanges(options)
+  const { list, priority, now = Math.floor(Date.now() / 1000) } = options
+  const reading = readRanges({ ...options, now })
   let profile = options.profile ?? emptyProfile(list)
   let hasPage = false
   let step = reading.next()
@@ -192,7 +195,7 @@ function* splitPage(
   after: Progress & Pick<PageBatch, 'observations' | 'isComplete'>,
   pendingBefore: PendingRanges,
 ): Generator<PageBatch> {
-  if (reply.kind === 'refused') return yield { ...withoutRows, ...after }
+  if (reply.kind !== 'page') return yield { ...withoutRows, ...after }
   const { response, page, items } = reply
   const whole = { ...withoutRows, ...after, response, futureDatedIds: findFutureDated(after.profile.order, page) }
   let previous: PageBatch | null = null
@@ -220,6 +223,7 @@ function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply): string {
 type PageReply =
   | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly response: ApiResponse }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter; readonly error: unknown }
+  | { readonly kind: 'unreadable' }
 
 /** Requests one page. Throws ApiError. */
 async function requestPage(
@@ -236,6 +240,7 @@ async function requestPage(
     requirePage(list, response, items)
     return { kind: 'page', page: toScanPage(list, response, items), items, response }
   } catch (error) {
+    if (isUnreadable(error) && Number(sent.limit ?? 1) > 1) return { kind: 'unreadable' }
     const parameter = refusedParameter(error, list, profile, sent)
     if (parameter === null) throw error
     return { kind: 'refused', parameter, error }

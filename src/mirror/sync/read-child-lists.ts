@@ -3,12 +3,16 @@
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochSeconds, type Ms, parseTime, rfc3339 } from '../../values/time.ts'
-import type { ChildReadResult, PendingParent } from '../core/mirror.ts'
+import { capReason, type ListLength, showsBeginning } from '../core/list-cap.ts'
+import type { ChildReadResult, ListedRows, PendingParent } from '../core/mirror.ts'
 import { isLimited, isMirrored, streamRange } from '../core/mirrored-range.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/list-cursor.ts'
 import { formatPendingRanges, parsePendingRanges } from '../core/pagination/list-cursor.ts'
+import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ChildListStream } from '../core/stream-kinds.ts'
+import { childKeyOf } from '../sql/encode-rows.ts'
 import { type ChildReader, syncChildren } from './children.ts'
+import { findLimitedLists, type LongestLists, rememberLongest, rereadLimitedLists } from './list-cap.ts'
 import { commitPage, isHasMoreSet, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
@@ -18,22 +22,34 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
   const isExtended = (await newlyCoveredRanges(run, stream.name)).length > 0
   if (isExtended) await run.mirror.requestFullRereads(stream.name, 'all', run.now())
   await storeStartDate(run, stream.name)
-  const inferredEnds: PendingParent[] = []
-  const read = childListReader(run, stream, inferredEnds)
-  await syncChildren(run, stream.name, read, () => disprovedEnds(run, stream, inferredEnds))
+  const doubtful: DoubtfulLists = { inferredEnds: [], toReread: [], longest: { rows: 0, parents: [] } }
+  const read = childListReader(run, stream, doubtful)
+  await syncChildren(run, stream.name, read, async () => {
+    const limited = stream.parentShowsNewest ? await findLimitedLists(run, doubtful.longest) : []
+    const lists = [...disprovedEnds(run, stream, doubtful), ...doubtful.toReread, ...limited]
+    const again = new Map(lists.map((parent) => [parent.parentId, parent]))
+    return [...again.values()].map((parent) => ({ ...parent, rereadWhole: true }))
+  })
+  if (stream.parentShowsNewest) await rereadLimitedLists(run)
+}
+
+/** Lists to be read once more in this run. `inferredEnds`: taken for complete although `hasMore` was set. */
+type DoubtfulLists = {
+  readonly inferredEnds: PendingParent[]
+  readonly toReread: PendingParent[]
+  readonly longest: LongestLists
 }
 
 /** If the ends of so many lists had `hasMore` set, the service always sets it. */
 const maxInferredEnds = 1000
 
 /** The parents whose lists were taken for complete although `hasMore` was set, if a page without it has come since. */
-function disprovedEnds(run: SyncRun, { name }: ChildListStream, inferredEnds: readonly PendingParent[]) {
-  if (run.profiles.get(name)?.isHasMoreReliableIfShort !== true) return []
-  return inferredEnds.map((parent) => ({ ...parent, rereadWhole: true }))
+function disprovedEnds(run: SyncRun, { name }: ChildListStream, { inferredEnds }: DoubtfulLists) {
+  return run.profiles.get(name)?.isHasMoreReliableIfShort === true ? inferredEnds : []
 }
 
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */
-function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: PendingParent[]): ChildReader {
+function childListReader(run: SyncRun, stream: ChildListStream, doubtful: DoubtfulLists): ChildReader {
   const [start, isPartial] = [streamRange(run, stream.name), isLimited(run, stream.name)]
   const { timeColumn } = streamSpecs[stream.name]
   return async (parent, priority, lowWatermark) => {
@@ -42,8 +58,12 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
     const readFrom = ranges.reduce((lo, range) => Math.min(lo, range.lo), Number.POSITIVE_INFINITY)
     const list = stream.list(run.projectId, parent.parentId)
     const incompleteReasons = new Set<string>()
+    const since = run.now()
+    const keys = new Set<string>()
     let newestRow = ''
-    const resultAt = (pendingRanges: PendingRanges): ChildReadResult => {
+    let oldestRow: string | null = null
+    let hasShownStored = false
+    const resultAt = (pendingRanges: PendingRanges) => {
       const cursor = formatPendingRanges(pendingRanges)
       const delayMs = rereadDelayMs(run, stream, parent, { ranges: pendingRanges, cursor, lowWatermark })
       const dueAt = delayMs === null ? null : run.now() + delayMs
@@ -51,25 +71,54 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
       const newest = Math.max(newestOf(pendingRanges), parseTime(newestRow) ?? 0)
       const missing = stream.parentShowsNewest ? missingNewest(run, parent, newest) : null
       if (missing !== null) incompleteReasons.add(missing)
-      const completeness = toCompleteness(isFullRead, incompleteReasons)
+      const oldest = parseTime(oldestRow) ?? null
+      const reasons = explainEnd(run, stream, incompleteReasons, {
+        rows: keys.size,
+        began: parent.parentBeganAt,
+        oldest,
+      })
+      const completeness = toCompleteness(isFullRead, reasons)
       // Only a full read can show later that the list has all of them.
       const position = missing === null ? cursor : null
-      return { stream: stream.name, parentId, requestedVersion, cursor: position, dueAt, ...completeness }
+      const listedRows = isFullRead ? keys.size : null
+      const childRead: ChildReadResult = {
+        stream: stream.name,
+        parentId,
+        requestedVersion,
+        cursor: position,
+        dueAt,
+        listedRows,
+        hasToJoin: stream.parentShowsNewest && !isFullRead && readFrom > start.lo && !hasShownStored,
+        ...completeness,
+      }
+      const isConfirmed = run.mode === 'full'
+      const listed: ListedRows = { parentId, keys, since, from: start.lo, isSecond: false, isConfirmed }
+      // Of a list that was never read to its end, nothing is stored that it could lack.
+      return parent.readVersion > 0 && completeness.completeness === 'complete' ? { childRead, listed } : { childRead }
     }
     let duplicateCounts = new Map<string, number>()
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
       const parsed = stream.parseRows(batch.items, parent.parentId, { project: run.projectId, duplicateCounts })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
+      if (isFullRead) for (const row of parsed.rows) keys.add(childKeyOf(stream.name, row))
       const listed = isPartial ? parsed.rows.filter((row) => isMirrored(run, stream.name, row)) : parsed.rows
       const rows = stream.isNumbered ? withoutCutSecond(listed, readFrom) : listed
-      for (const { columns } of rows)
-        if (String(columns[timeColumn] ?? '') > newestRow) newestRow = String(columns[timeColumn])
+      for (const { columns } of rows) {
+        const at = String(columns[timeColumn] ?? '')
+        if (at > newestRow) newestRow = at
+        if (at !== '' && (oldestRow === null || at < oldestRow)) oldestRow = at
+      }
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
-      const more = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
-      const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)
+      const more = batch.isComplete ? resultAt(batch.pendingRanges) : {}
+      const result = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)
+      const { rejectedRows = [], unlisted } = result
+      if (result.changed < rows.length) hasShownStored = true
+      if (batch.isComplete && isFullRead) rememberLongest(doubtful.longest, keys.size, parent)
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
+      if (unlisted?.isToReread) doubtful.toReread.push(parent)
+      if (unlisted?.doubt) run.notices.add(unlisted.doubt)
       const isEndInferred = batch.isComplete && batch.missedRanges.length === 0 && isHasMoreSet(batch)
-      if (isEndInferred && inferredEnds.length < maxInferredEnds) inferredEnds.push(parent)
+      if (isEndInferred && doubtful.inferredEnds.length < maxInferredEnds) doubtful.inferredEnds.push(parent)
     }
   }
 }
@@ -101,7 +150,7 @@ const secondEndDelayMs = 5000
 const secondSurelyOverMs = 2000
 
 /** What a read of a list showed. `cursor`: the text of `ranges`. */
-type ListedRows = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
+type ListReading = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
 
 /** Why the list cannot be complete: its parent shows a newer row; null = it does not. Times beyond the clocks prove nothing. */
 function missingNewest(run: SyncRun, { parentLastActiveAt: shownAt }: PendingParent, newest: EpochSeconds) {
@@ -115,7 +164,7 @@ function newestOf(ranges: PendingRanges): EpochSeconds {
 }
 
 /** The delay until the list is read again although its parent shows nothing new: the first rule decides; null = never. */
-function rereadDelayMs(run: SyncRun, stream: ChildListStream, parent: PendingParent, listed: ListedRows): Ms | null {
+function rereadDelayMs(run: SyncRun, stream: ChildListStream, parent: PendingParent, listed: ListReading): Ms | null {
   const newestListed = newestOf(listed.ranges)
   const newestKnown = Math.max(newestListed, parent.parentLastActiveAt ?? 0)
   const ageMs = (run.cursorLimit() - newestKnown) * 1000
@@ -135,10 +184,27 @@ function rereadDelayMs(run: SyncRun, stream: ChildListStream, parent: PendingPar
  * The list's last second may not have ended when it was read: nothing later had been seen. A row that is added within
  * that second does not change the parent's times, which are whole seconds, so nothing would show it.
  */
-function mayLastSecondGrow(run: SyncRun, parent: PendingParent, { ranges, cursor, lowWatermark }: ListedRows): boolean {
+function mayLastSecondGrow(
+  run: SyncRun,
+  parent: PendingParent,
+  { ranges, cursor, lowWatermark }: ListReading,
+): boolean {
   const { checkedAt } = parent
   const isUnchanged = cursor === parent.cursor && checkedAt !== null && run.now() - checkedAt > secondSurelyOverMs
   return !isUnchanged && ranges.some(({ lo, hi }) => hi === null && lo >= lowWatermark - 1)
+}
+
+/** Why rows are missing, once lists are known to be limited: a list that shows its beginning is whole for all that. */
+function explainEnd(
+  run: SyncRun,
+  { name }: ChildListStream,
+  reasons: ReadonlySet<string>,
+  list: Pick<ListLength, 'rows' | 'began' | 'oldest'>,
+): ReadonlySet<string> {
+  const most = run.profiles.get(name)?.listedAtMost ?? 0
+  if (most === 0 || list.rows !== most || !reasons.has(gapReasons.unreachable)) return reasons
+  const others = [...reasons].filter((reason) => reason !== gapReasons.unreachable)
+  return new Set(showsBeginning(list) ? others : [...others, capReason(most)])
 }
 
 /** Only a full read can show that nothing is missing. */

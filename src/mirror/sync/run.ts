@@ -200,3 +200,12 @@ function futureDatedNotice(stream: StreamName, count: number): string {
   const are = count === 1 ? `1 row of ${stream} is` : `${many} rows of ${stream} are`
   return `${are} dated in the future. They are stored, and read again until that time, because cursors stay behind them.`
 }
+
+/** Of columns that could not get the type that their values need. */
+export async function columnNotices({ mirror, streams }: SyncRun): Promise<string[]> {
+  const found = await mirror.listFormerColumns([...streams])
+  return found.map(
+    ({ column, replacedBy, type }) =>
+      `${column} stays of the type ${type}, because something else uses it (a view, an index or a trigger): it is null in rows with a value of another type. ${replacedBy} has all values.`,
+  )
+}

@@ -3,7 +3,15 @@
  * a stream and a failure ends it, while the others continue. Only a denied key stops all of them.
  */
 
-import { ApiError, type ApiFailure, describeFailure, missingScope } from '../../service/core/api-failure.ts'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import {
+  ApiError,
+  type ApiFailure,
+  describeFailure,
+  isRowRefused,
+  missingScope,
+  webPageCode,
+} from '../../service/core/api-failure.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { foreignProject } from '../core/item-fields.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
@@ -14,10 +22,18 @@ import { allStreams, analytics, availability, childStreams, listStreams } from '
 import { childObjectReader, syncChildren } from './children.ts'
 import { isStopped } from './concurrency.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
-import { syncList } from './lists.ts'
+import { refusedListGapKey, syncList } from './lists.ts'
 import { commitWithoutRows, isHasMoreUnreliable } from './pages.ts'
 import { syncChildLists } from './read-child-lists.ts'
-import { clockNotices, createPresentTime, runOfStream, type SyncDeps, type SyncRun, startRun } from './run.ts'
+import {
+  clockNotices,
+  columnNotices,
+  createPresentTime,
+  runOfStream,
+  type SyncDeps,
+  type SyncRun,
+  startRun,
+} from './run.ts'
 
 export type SyncResult = {
   readonly outcome: SyncOutcome
@@ -47,6 +63,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
     await recordEmptyLists(run)
     await runAll(childStreams, runUntilFatal)
     for (const notice of await clockNotices(run)) run.notices.add(notice)
+    for (const notice of await columnNotices(run)) run.notices.add(notice)
     // Last, because the earliest time in any row decides the first day to read.
     await runAll([analytics], runUntilFatal)
   } finally {
@@ -101,6 +118,7 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     const { failure } = error
     run.failures.set(stream.name, failure)
     const [why, scope] = [describeFailure(failure), missingScope(error, stream.scope)]
+    if (isListRefused(stream, failure)) return await recordRefusedList(run, stream.name, why)
     if (scope === null) run.stats.fail(stream.name, why)
     else run.stats.skip(stream.name, scope)
     // The key itself is denied. A missing scope concerns only some of the streams.
@@ -111,14 +129,29 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
   }
 }
 
+/** Whatever was asked for: another sync would be refused, too. */
+function isListRefused({ kind }: Stream, failure: ApiFailure): boolean {
+  return kind === 'list' && failure.kind === 'refused' && failure.status === 400 && isRowRefused(failure)
+}
+
+async function recordRefusedList(run: SyncRun, stream: StreamName, why: string): Promise<void> {
+  const next = 'set DESKMIRROR_START_DATE to ask for less, or leave the stream out with --streams'
+  const reason = `the service refuses this list (${why}): ${next}`
+  await commitWithoutRows(run, stream, {
+    gaps: [{ stream, from: null, to: null, reason, dedupKey: refusedListGapKey }],
+  })
+  run.notices.add(`${stream}: ${reason}`)
+}
+
 /** The first failure if the service is unreachable as a whole: no stream got a response, and none was refused. */
 function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]
   const [first = null] = failures
-  const isWrongAddress = (status: number) => (status >= 300 && status < 400) || status === 404
+  const isWrongAddress = ({ status, code }: { readonly status: number; readonly code: string }) =>
+    (status >= 300 && status < 400) || status === 404 || code === webPageCode
   const isUnreachable = (failure: ApiFailure) =>
-    failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure.status))
+    failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure))
   return failures.length === run.stats.reports().length && failures.every(isUnreachable) ? first : null
 }
 

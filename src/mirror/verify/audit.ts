@@ -6,13 +6,7 @@
  * would have found is still there, because rows are corrected last, and without the service.
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import {
-  ApiError,
-  isBudgetUnavailable,
-  isRefused,
-  throwIfAborted,
-  unreadableRowReason,
-} from '../../service/core/api-failure.ts'
+import { ApiError, isBudgetUnavailable, isRefused, throwIfAborted } from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
 import { formatCount } from '../../values/format.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
@@ -194,7 +188,7 @@ async function compareRows(
       throwIfAborted(deps.signal)
       const result = await compareParent(deps, stream, id).catch((error: unknown): ParentResult => {
         if (!isOfRow(error)) throw error
-        if (!isRefused(error) && unreadableRowReason(error) === null) failures.push(error)
+        if (!isRefused(error)) failures.push(error)
         return { kind: 'unreadable' }
       })
       results.set(id, result)
@@ -210,24 +204,25 @@ async function compareRows(
 /** A failure that may concern only this row. */
 function isOfRow(error: unknown): boolean {
   if (!(error instanceof ApiError) || isBudgetUnavailable(error.failure)) return false
-  if (unreadableRowReason(error) !== null) return true
   return error.failure.kind !== 'aborted' && error.failure.kind !== 'denied'
 }
 
 /**
- * Stores the row and its children as the service has them; children that it no longer has stay, as after every sync. Whether
+ * Stores the row and its children as the service has them, and marks children that it no longer has, as a sync does. Whether
  * nothing differs any more.
  */
 async function correct(
   mirror: Pick<Mirror, 'commit'>,
   { differences, corrections }: Extract<RowOutcome, { kind: 'differing' }>,
 ): Promise<boolean> {
-  let isComplete = corrections.length > 0 && differences.every(({ kind }) => kind !== 'gone there')
+  let isComplete = corrections.length > 0
+  let toMark = differences.filter(({ kind }) => kind === 'gone there').length
   for (const correction of corrections) {
-    const { rejectedRows = [] } = await mirror.commit(correction)
+    const { rejectedRows = [], unlisted } = await mirror.commit(correction)
     if (rejectedRows.length > 0) isComplete = false
+    toMark -= unlisted?.marked ?? 0
   }
-  return isComplete
+  return isComplete && toMark <= 0
 }
 
 /** Unless that is in doubt; then it says why. */

@@ -9,9 +9,11 @@ import { stringifyJson } from '../../values/json.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { AuditedStream, Difference, SeenDifference } from '../core/audit.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
+import { streamRange } from '../core/mirrored-range.ts'
 import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/paging-profile.ts'
 import type { ChildListStream } from '../core/stream-kinds.ts'
 import { listStreams, messages, visitorActivity } from '../core/streams.ts'
+import { childKeyOf } from '../sql/encode-rows.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { findDifference } from './comparison.ts'
 import { type ReadDeps, readServedChildren, readStoredChildren } from './read-rows.ts'
@@ -34,7 +36,7 @@ export type ParentResult = ComparedParent | { readonly kind: 'gone' } | { readon
 type ComparedParent = {
   readonly kind: 'compared'
   readonly differences: readonly SeenDifference[]
-  /** The rows that are missing here or different, as the service has them. */
+  /** The rows that are missing here or different, as the service has them, and what it no longer lists. */
   readonly corrections: readonly MirrorCommit[]
   /** Null: they are not mirrored, or the parent is not here. */
   readonly children: ComparedChildren | null
@@ -78,9 +80,16 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
     if (found.length > 0) rows.push(childRow)
     differences.push(...found)
   }
-  if (rows.length > 0) corrections.push(correctionOf(child.name, rows, childrenRequestedAt))
   // If the service did not list all of them, the others may still exist.
   const missing = incomplete === null ? [...here].filter(([key]) => !there.rows.has(key)) : []
+  if (rows.length > 0 || missing.length > 0) {
+    const correction = correctionOf(child.name, rows, childrenRequestedAt)
+    const keys = new Set([...there.rows.values()].map((childRow) => childKeyOf(child.name, childRow)))
+    const { lo: from } = streamRange(deps, child.name)
+    // Corrections are stored only if a second comparison found the same.
+    const listed = { parentId: id, keys, since: childrenRequestedAt, from, isSecond: true, isConfirmed: false }
+    corrections.push(missing.length === 0 ? correction : { ...correction, listed })
+  }
   for (const [key, raw] of missing)
     differences.push(...seenDifferences({ stream: child.name, key, kind: 'gone there', fields: [] }, raw))
   const children = { compared: there.rows.size + missing.length, incomplete }

@@ -28,7 +28,12 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
     const { compared, differing, requests } = count(stream)
     onProgress({ stream, state, rows: compared, changed: 0, differing, requests, left: null })
   }
+  /** Rows that differ, so that none counts twice. */
+  const recorded = new Set<string>()
   const recordDifference = (difference: Difference) => {
+    const row = `${difference.stream} ${difference.key}`
+    if (recorded.has(row)) return
+    recorded.add(row)
     count(difference.stream).differing += 1
     if (differences.length < limit) differences.push(difference)
   }
@@ -56,6 +61,9 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
       for (const { key, kind, fields } of found) recordDifference({ stream, key, kind, fields })
       reportProgress(stream, 'running')
     },
+    /** Columns of a mirrored row say something else than the row itself. */
+    columns: (stream: StreamName, key: string, columns: readonly string[]) =>
+      recordDifference({ stream, key, kind: 'different', fields: columns.map((name) => `column ${name}`) }),
     gone: (stream: StreamName, key: string) => recordDifference({ stream, key, kind: 'gone there', fields: [] }),
     close: (stream: StreamName) => reportProgress(stream, 'done'),
     skip: (stream: StreamName, scope: string) => {

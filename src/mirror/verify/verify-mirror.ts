@@ -4,10 +4,11 @@ import { presentTime } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { type AuditedStream, auditedStreams } from '../core/audit.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
-import { listStreams } from '../core/streams.ts'
+import { allStreams, listStreams } from '../core/streams.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { mapConcurrently } from '../sync/concurrency.ts'
 import { drawSample, type SampleOptions } from './audit.ts'
+import { compareColumns } from './compare-columns.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
 import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
 import { neverRead, runVerify, unreadableText, type VerifyDeps } from './verify.ts'
@@ -24,7 +25,11 @@ export async function verifyMirror({ sampleSize, ...deps }: VerifyMirrorDeps) {
   // As the last sync saw the service's clock.
   const serviceTime = localTime + (Number(await deps.mirror.readCursor(clockOffsetCursor)) || 0)
   const newestMessage = (await deps.mirror.latestMessageTime()) ?? 0
-  return runVerify({ ...deps, present: presentTime({ localTime, serviceTime, newestMessage }) })
+  const comparison = createComparison(deps)
+  await runVerify({ ...deps, present: presentTime({ localTime, serviceTime, newestMessage }) }, comparison)
+  for (const stream of allStreams)
+    if (deps.streams.has(stream.name)) await compareColumns({ ...deps, comparison }, stream)
+  return comparison.result()
 }
 
 type VerifySampleDeps = CompareDeps &

@@ -31,8 +31,7 @@ const readsAtOnce = 16
  * Streams whose scope the key lacks are skipped, and one that cannot be read to its end is incomplete. Throws ApiError if
  * the key is denied, if it is stopped, or if no stream could be read.
  */
-export async function runVerify(deps: VerifyDeps) {
-  const comparison = createComparison(deps)
+export async function runVerify(deps: VerifyDeps, comparison = createComparison(deps)) {
   const streams = allStreams.filter(({ name, kind }) => deps.streams.has(name) && kind !== 'snapshot')
   const statuses = await deps.mirror.readStreamStatuses(streams.map(({ name }) => name))
   const failures: unknown[] = []

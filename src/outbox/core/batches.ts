@@ -116,23 +116,36 @@ export type RevertReport = {
   readonly notices?: readonly string[]
 }
 
-/** How fast the project sends, whether a worker does it, and what time it is for the database. */
-export type Pace = { readonly limits: SlotLimits; readonly worker: boolean; readonly now: EpochMs }
+/**
+ * How fast the project sends, whether a worker does it, and what time it is for the database. `pausedUntil`: the service asked
+ * to wait until then; null: it did not.
+ */
+export type Pace = {
+  readonly limits: SlotLimits
+  readonly worker: boolean
+  readonly now: EpochMs
+  readonly pausedUntil: EpochMs | null
+}
 
 /** How long sending will take. */
 export type SendEstimate = {
   /** Write-backs queued earlier that are not settled yet. */
   readonly queuedEarlier: number
-  /** Time to send everything, including these, at the write rate less its reserve. */
+  /** Time to send everything, including these, at the write rate less its reserve, after a pause that the service asked for. */
   readonly takesMs: Ms
   /** Whether a worker is running, which sends what is queued. */
   readonly worker: boolean
 }
 
 /** `queuedEarlier`: write-backs queued earlier. `rows`: those queued after them. */
-export function estimateSends({ limits, worker }: Pace, queuedEarlier: number, rows: number): SendEstimate {
-  return { queuedEarlier, takesMs: estimateWritesMs(limits, queuedEarlier + rows), worker }
+export function estimateSends(pace: Pace, queuedEarlier: number, rows: number): SendEstimate {
+  const takesMs = estimateWritesMs(pace.limits, queuedEarlier + rows)
+  const pauseMs = takesMs === 0 || pace.pausedUntil === null ? 0 : pace.pausedUntil - pace.now
+  return { queuedEarlier, takesMs: takesMs + pauseMs, worker: pace.worker }
 }
+
+/** Why nothing is sent after a 429. */
+export const pauseReason = 'the service asked to wait (429)'
 
 export function needsApproval(
   rows: number,

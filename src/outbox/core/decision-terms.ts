@@ -1,6 +1,7 @@
 /** Decisions about write-backs: what is said of each, what it selects and carries beside that, and what it reports. */
 import type { NewAuditEvent } from '../../../schema/row.ts'
 import type { Role } from '../../config/people.ts'
+import { foldName } from '../../values/person-name.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { Operation } from './operations.ts'
@@ -41,6 +42,8 @@ export type DecisionRecord = {
   readonly roleForOwn?: { readonly status: WritebackStatus; readonly role: Role }
   /** The role if it changes rows in one of these statuses. */
   readonly roleForStatuses?: { readonly statuses: readonly WritebackStatus[]; readonly role: Role }
+  /** The role if it changes rows of which an earlier send may have arrived: it may reach a customer twice. */
+  readonly roleIfMayHaveArrived?: Role
   /** `confirmed`: a page lists the rows first. Both, unlike `anyway`, change nothing if what was shown has changed. */
   readonly taken: 'confirmed' | 'as shown' | 'anyway'
   /** People come for it; the others stand beside it. */
@@ -71,8 +74,8 @@ export type OutboxFilter = {
   readonly operations?: readonly Operation[] | undefined
   /** The id of the conversation or the visitor. */
   readonly target?: string | undefined
-  /** Who approved it. */
-  readonly approvedBy?: string
+  /** Who approved it: one of these names, as they are stored. A decision is about all spellings of a person's name. */
+  readonly approvedBy?: readonly string[]
   /** What goes on if its stopped batch is resumed, so not the drafts that nobody has approved yet. */
   readonly isResumable?: true
   /** A cancellation also covers rows without a project. Only if a single project is configured. */
@@ -138,8 +141,9 @@ export type BatchDecisionReport = Pick<DecisionReport, 'project' | 'following' |
   readonly inFlight: number
 }
 
-/** In any case of letters. `NAME via X`: another user of the database, or an assistant, queued it for NAME. */
+/** `NAME via X`: another user of the database, or an assistant, queued it for NAME. */
 export function isQueuedBy(createdBy: string | null, person: string): boolean {
-  const [author, name] = [createdBy?.toLowerCase() ?? '', person.toLowerCase()]
+  const author = foldName(createdBy ?? '')
+  const name = foldName(person)
   return author === name || author.startsWith(`${name} via `)
 }

@@ -99,6 +99,7 @@ const table = {
     role: 'operator',
     // They were withheld, perhaps before anyone had approved them.
     roleForStatuses: { statuses: ['cancelled', 'expired'], role: 'approver' },
+    roleIfMayHaveArrived: 'approver',
     taken: 'confirmed',
     label: 'Send again…',
     title: 'Send again',

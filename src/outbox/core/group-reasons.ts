@@ -40,12 +40,13 @@ export function collectReasons(groups: Iterable<ReasonGroup>): readonly ReasonGr
   return [...collected.values()].sort((a, b) => b.count - a.count || a.reason.localeCompare(b.reason, 'en'))
 }
 
-/** `why`: for a person. */
+/** `why`: for a person. `isContradicted`: it succeeded, and the service shows something else. */
 export type SettledWriteback = {
   readonly id: string
   readonly operation: Operation
   readonly status: WritebackStatus
   readonly why: string
+  readonly isContradicted: boolean
 }
 
 export type OutcomeCounts = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']>
@@ -58,19 +59,22 @@ export function createOutcomeCounter() {
   const operations: Partial<Record<Operation, number>> = {}
   const groups = new Map<string, ReasonGroup>()
   let settled = 0
+  let contradicted = 0
   return {
-    add({ id, operation, status, why }: SettledWriteback): void {
+    add({ id, operation, status, why, isContradicted }: SettledWriteback): void {
       settled += 1
       counts[status] = (counts[status] ?? 0) + 1
       operations[operation] = (operations[operation] ?? 0) + 1
-      if (status === 'succeeded') return
+      if (isContradicted) contradicted += 1
+      if (status === 'succeeded' && !isContradicted) return
       const common = toCommonReason(why)
       const isKnown = groups.has(`${status} ${common}`) || groups.size < maxReasons
       addGroup(groups, { status, reason: isKnown ? common : 'for other reasons', count: 1, example: id })
     },
-    /** `reasons`: of what did not succeed; most frequent first. */
+    /** `reasons`: of what did not succeed, or is contradicted; most frequent first. */
     snapshot: () => ({
       settled,
+      contradicted,
       counts: { ...counts },
       operations: { ...operations },
       reasons: collectReasons(groups.values()),

@@ -2,7 +2,7 @@
  * The operations: one record each, which commands, CSV columns, reviews, estimates and reverts follow, and the fields that
  * all of them have. What the database checks of each is in `schema/operation-specs.ts`, how each is sent in `handlers/`. Pure.
  */
-import type { z } from 'zod'
+import { z } from 'zod'
 import {
   type FieldName,
   maxLengths,
@@ -12,6 +12,7 @@ import {
   targetKinds,
 } from '../../../schema/operation-specs.ts'
 import type { commonColumns } from '../../../schema/outbox-tables.ts'
+import { cleanKey } from '../../values/invisible.ts'
 import {
   contentField,
   expectSchema,
@@ -67,7 +68,7 @@ const described = {
     sets: [],
     // It reopens its conversation.
     alsoSets: { handled: false },
-    readsPerSend: 3,
+    readsPerSend: 4,
     fields: {
       content: contentField,
       sender_name: {
@@ -193,12 +194,14 @@ export type CommonValues = {
   readonly expiresAt: string | null
 }
 
+const cleanedKey = (value: unknown) => (typeof value === 'string' ? cleanKey(value) : value)
+
 /** The fields that every operation has besides its target and payload: each has the column of its name in `writebacks`. */
 export const commonFields = {
   ref: {
     property: 'ref',
     kind: 'key',
-    schema: singleLineText(maxLengths.ref).nullish(),
+    schema: z.preprocess(cleanedKey, singleLineText(maxLengths.ref).nullish()),
     value: 'key',
     help: 'your own key: the same one is never queued twice',
   },

@@ -37,9 +37,20 @@ export type OutboxEntry = CommonValues & {
   readonly fencingToken: number
   readonly requestId: string | null
   readonly messageId: string | null
+  /** Why it did not succeed, or what the service shows although it has. */
   readonly error: string | null
   /** Why it has this status. */
   readonly reason: string | null
+}
+
+/** A message of the conversation that may be a reply whose outcome is not known. */
+export type Candidate = {
+  readonly id: string
+  /** False: the mirror does not have it yet, so nothing else of it is known. */
+  readonly isMirrored: boolean
+  readonly at: string | null
+  readonly name: string | null
+  readonly content: string | null
 }
 
 export type EventLogEntry = {
@@ -101,8 +112,9 @@ export type TargetSnapshot = FieldValues & { readonly last_message_at?: string |
 export type Evidence = {
   /** The target's state just before the request was sent. */
   readonly before?: ShownFields & {
-    /** Of the conversation of a flag. */
+    /** Of the conversation of a flag or a reply. */
     readonly lastMessageAt?: string | null
+    readonly lastMessageSenderType?: string | null
     /** Ids of all messages of the conversation; absent if not all could be read. */
     readonly ids?: readonly string[]
     /** A digest of their texts. */
@@ -128,6 +140,10 @@ export type Evidence = {
   readonly status?: number
   /** The id of a newer message with its words: it was there before this could be sent. */
   readonly alreadyThere?: string
+  /** Ids of messages that were not there before it was sent, and may be it in another form. */
+  readonly candidates?: readonly string[]
+  /** The messages before its first send, and those that a conflict has named since; a person then queued it again. */
+  readonly earlier?: Evidence['before']
   /** How its arrival was found. */
   readonly found?: string
 }
@@ -145,11 +161,14 @@ export type Transition = {
   /** The id of the message that the reply created. */
   readonly messageId?: string
   readonly observedBehaviours?: readonly ServiceBehaviour[]
+  /** It was accepted, and the answer shows something else. */
+  readonly isContradicted?: boolean
 }
 
 /** Restricts what may be claimed. */
 export type ClaimFilter = {
   readonly lane?: string
+  readonly withoutLanes?: readonly string[]
   readonly withoutOperations?: readonly Operation[]
   /** Leaves out queued replies and notes: all, or those of these imports (null: those without an import). */
   readonly withoutQueuedSends?: 'all' | readonly (string | null)[]

@@ -144,11 +144,19 @@ export function findForeignEdit(
   return foreign === undefined ? null : `someone changed the ${foreign} since it was queued`
 }
 
-/** Whether a field has the value that was set: the service may trim it, and convert email addresses to lower case. */
+/** Whether a field has the value that was set, in the form in which the service may store it. */
 export function isSameValue(a: unknown, b: unknown): boolean {
-  const normalize = (value: unknown) =>
-    typeof value === 'string' ? value.normalize('NFC').trim().toLowerCase() : value
-  return normalize(a) === normalize(b)
+  return toNormalForm(a) === toNormalForm(b)
+}
+
+/**
+ * A service may trim a text, make one space of several, store an address in lower case or without its `+tag`, and a value that
+ * is cleared as an empty text.
+ */
+function toNormalForm(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const text = value.normalize('NFC').replace(/\s+/g, ' ').trim().toLowerCase()
+  return text === '' ? null : text.replace(/^([^\s@+]+)\+[^\s@]*@/, '$1@')
 }
 
 /** A message as the service or the mirror shows it. */

@@ -21,20 +21,28 @@ export type ReviewSummary = {
   readonly counts: Readonly<Record<ReviewOutcome, number>>
   /** In the order of the outcomes; within one, the largest first. */
   readonly groups: readonly ReviewGroup[]
+  /** Rows that a person should look at before they are sent: how many, and the first ones. */
+  readonly marked: { readonly rows: number; readonly samples: readonly WritebackReview[] }
   /** The oldest of the rows' `mirrorAsOf`; null if the mirror has never been read to its end. */
   readonly mirrorAsOf: string | null
 }
 
 const samplesPerGroup = 5
+const markedSamples = 20
+
 /** Adds reviews one after another; `summary` may be read at any time. */
 export function createReviewCounter() {
   const groups = new Map<string, ReviewGroup>()
   let rows = 0
   let mirrorAsOf: string | null = null
+  let markedRows = 0
+  const marked: WritebackReview[] = []
   return {
     add(review: WritebackReview): void {
       mirrorAsOf = rows === 0 ? review.mirrorAsOf : earlier(mirrorAsOf, review.mirrorAsOf)
       rows += 1
+      if (review.marks.length > 0) markedRows += 1
+      if (review.marks.length > 0 && marked.length < markedSamples) marked.push(review)
       const { outcome, action, reason } = review
       const key = `${outcome} ${action} ${reason}`
       const group = groups.get(key) ?? { outcome, action, reason, count: 0, changing: 0, blocked: 0, samples: [] }
@@ -52,7 +60,7 @@ export function createReviewCounter() {
       for (const { outcome, count } of groups.values()) counts[outcome] += count
       const rank = ({ outcome }: ReviewGroup) => reviewOutcomes.indexOf(outcome)
       const sorted = [...groups.values()].sort((a, b) => rank(a) - rank(b) || b.count - a.count)
-      return { rows, counts, groups: sorted, mirrorAsOf }
+      return { rows, counts, groups: sorted, marked: { rows: markedRows, samples: [...marked] }, mirrorAsOf }
     },
   }
 }

@@ -9,6 +9,7 @@ import type { EpochMs } from '../../values/time.ts'
 import { type FieldValue, type FieldValues, fieldNames } from './field-kinds.ts'
 import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { TargetSnapshot } from './outbox-entry.ts'
+import { findMarks, senderOf } from './review-marks.ts'
 import type { WritebackStatus } from './state.ts'
 import {
   effectOf,
@@ -100,6 +101,8 @@ export type ReviewFacts = {
   readonly obstacle: Obstacle | null
   /** It would not be queued, because its ref was queued before. */
   readonly isRefQueued: boolean
+  /** No earlier reply of the warehouse, and no other row, has its sender. */
+  readonly isNewSender: boolean
   readonly mirrorAsOf: string | null
 }
 
@@ -118,6 +121,10 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'id' | 'ope
   readonly lastWords: { readonly text: string; readonly at: string | null } | null
   /** Of the reply or the note. */
   readonly firstWords: string | null
+  /** The name that the visitor sees; null: it is no reply. */
+  readonly senderName: string | null
+  /** What a person should look at before it is sent, in sentences. */
+  readonly marks: readonly string[]
   /** The earlier row with the same target, which is sent first; null if there is none. */
   readonly after: number | null
   /** The uncertain write-back that a person must resolve first. */
@@ -151,6 +158,8 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
     changes,
     ...describeTarget(facts.target),
     firstWords: request !== null && 'content' in request.payload ? excerpt(request.payload.content) : null,
+    senderName: senderOf(request),
+    marks: findMarks(request, facts.isNewSender),
     after: lane.lastPosition,
     blockedBy: lane.blockedBy,
     expect: request?.expect ?? null,

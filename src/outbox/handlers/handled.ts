@@ -1,8 +1,6 @@
 /** Marks a conversation handled, or reopens it. */
-import type { ApiResponse } from '../../service/core/api-request.ts'
-import { asJsonObject } from '../../values/json.ts'
 import { findViolation } from './conversation-snapshot.ts'
-import { type CreateHandler, readTarget } from './operation-handler.ts'
+import { type CreateHandler, findShown, readTarget, readTrace } from './operation-handler.ts'
 
 export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { handled: wanted }, expect }) => ({
   method: 'POST',
@@ -15,7 +13,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     if (reply !== null && reply !== 'succeeded')
       return { canSend: false, event: 'conflicted', why: `the reply queued before it was not sent (${reply})` }
     const conversation = await readTarget(task)
-    const handledAt = readTimeText(conversation, 'handledAt')
+    const { handledAt, lastMessageAt } = readTrace(conversation)
     if (wanted || expect !== null) {
       const why = await findViolation(task, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
@@ -28,21 +26,25 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     return {
       canSend: true,
       body: { handled: wanted },
-      before: { handledAt, lastMessageAt: readTimeText(conversation, 'lastMessageAt') },
+      before: { handledAt, lastMessageAt },
     }
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
-    const isNowHandled = readTimeText(await readTarget(task), 'handledAt') !== null
+    const isNowHandled = readTrace(await readTarget(task)).handledAt !== null
     const wasHandled = (before?.handledAt ?? null) !== null
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
     const provesNothing = wasHandled === wanted && statedResult === undefined
     if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the conversation is ${isNowHandled ? 'handled' : 'open'}` }
   },
+  findContradiction: (task, shown) => {
+    const data = findShown(task, shown)
+    if (data?.handledAt === undefined) return null
+    const { handledAt, lastMessageAt } = readTrace({ data })
+    if ((handledAt !== null) === wanted) return null
+    // A message that arrived since may have reopened it.
+    const isNewer = data.lastMessageAt !== undefined && lastMessageAt !== task.writeback.evidence.before?.lastMessageAt
+    return wanted && isNewer ? null : `still shows it as ${wanted ? 'open' : 'handled'}`
+  },
 })
-
-function readTimeText(conversation: ApiResponse, field: 'handledAt' | 'lastMessageAt'): string | null {
-  const at = asJsonObject(conversation.data)?.[field]
-  return at === null || at === undefined ? null : String(at)
-}

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { messages } from '../../mirror/core/streams.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { findKey } from '../../values/field-path.ts'
@@ -18,7 +19,14 @@ import {
   readSnapshot,
   type SnapshotMessage,
 } from './conversation-snapshot.ts'
-import { type CreateHandler, isInDoubt, readTarget, type Task, type Verification } from './operation-handler.ts'
+import {
+  type CreateHandler,
+  isInDoubt,
+  readTarget,
+  readTrace,
+  type Task,
+  type Verification,
+} from './operation-handler.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
   method: 'POST',
@@ -29,30 +37,41 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const body = { content: payload.content, senderName: payload.sender_name }
     // It was verified just now. A second read could count a late reply as a message from before the send.
     if (isInDoubt(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
-    if (expect !== null) {
-      const why = await findViolation(task, expect, await readTarget(task))
-      if (why !== null) return { canSend: false, event: 'conflicted', why }
-    }
+    const seen = expect === null ? null : await readTarget(task)
+    const why = seen === null ? null : await findViolation(task, expect, seen)
+    if (why !== null) return { canSend: false, event: 'conflicted', why }
     const snapshot = await readSnapshot(deps, writeback.target)
-    const found = await findSentReply(task, payload, snapshot)
+    // After the messages: what arrives in between is then new to the list, too.
+    const trace = readTrace(seen ?? (await readTarget(task)))
+    const found = (await findEarlierSend(task, payload, snapshot)) ?? (await findSentReply(task, payload, snapshot))
     if (found !== null) return { canSend: false, event: 'conflicted', ...found }
+    const doubt = await findArrival(task, snapshot, trace)
+    if (doubt !== null) return { canSend: false, event: 'unverifiable', why: doubt }
     const { messages: current, isComplete } = snapshot
-    const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
-    return { canSend: true, body, before }
+    const known = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
+    return { canSend: true, body, before: { ...trace, ...known } }
   },
   verify: async (task) => {
     const { deps, writeback } = task
     // Before the messages: one that arrives in between is then in the list.
-    const lastMessageAt = parseTime(asJsonObject((await readTarget(task)).data)?.lastMessageAt) ?? null
-    const { messages: current, isComplete } = await readSnapshot(deps, writeback.target, { isProven: true })
+    const trace = readTrace(await readTarget(task))
+    const lastMessageAt = parseTime(trace.lastMessageAt) ?? null
+    const { messages: current, isComplete, ...read } = await readSnapshot(deps, writeback.target, { isProven: true })
     const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
     const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
-    const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete, lastMessageAt })
+    const hiddenArrival = findHiddenArrival(writeback, current, trace)
+    const context = { before, isChanged, matchedIds, payload, isComplete, lastMessageAt, hiddenArrival }
+    const verification = matchReply(current, context)
+    // A person decides by what is there, so the mirror shows it before the row says so.
+    const showMessages = () => deps.mirror.commit({ stream: 'messages', ...toCommit(read) })
+    if (verification.kind === 'unverifiable') await showMessages()
     if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback, payload)))
       return verification
-    const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
-    return { kind: 'unverifiable', why }
+    await showMessages()
+    const { messageId } = verification
+    const why = `message ${messageId} may be an identical reply that was queued earlier`
+    return { kind: 'unverifiable', why, ...(messageId !== undefined && { candidates: [messageId] }) }
   },
   findMessageId: async (task, response) =>
     (await storeReturnedMessage(task, response)) ?? (await findSentMessage(task, payload, response)),
@@ -91,12 +110,45 @@ async function findNewMessage(
   return added.find((candidate) => matchesPayload(candidate, payload)) ?? null
 }
 
+type Repetition = { readonly why: string; readonly evidence?: Evidence }
+
+/**
+ * A person said that an earlier send did not arrive. What the team or an unknown sender wrote since may be that send in
+ * another form, as services append signatures and shorten texts. Each message stops it once: who queues it again after
+ * that has seen which it is.
+ */
+async function findEarlierSend(
+  { deps, writeback }: Task,
+  payload: WritebackPayload['message'],
+  { utterances, messages: current, ...read }: ConversationSnapshot,
+): Promise<Repetition | null> {
+  const { earlier } = writeback.evidence
+  if (earlier === undefined) return null
+  const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
+  const added = newMessages(utterances, new Set(earlier.ids), matchedIds).filter(({ side }) => side !== 'visitor')
+  // Without the ids of all messages before the send, any of them may be new.
+  const found = earlier.ids === undefined ? added.filter((message) => matchesPayload(message, payload)) : added
+  const [first] = found
+  if (first === undefined) return null
+  await deps.mirror.commit({ stream: 'messages', ...toCommit(read) })
+  const candidates = found.slice(0, maxCandidates).map(({ id }) => id)
+  const ids = [...new Set([...(earlier.ids ?? []), ...current.map(({ id }) => id)])]
+  return {
+    why: `message ${first.id} has appeared since this was first sent, and may be it in another form`,
+    evidence: { candidates, earlier: { ids } },
+  }
+}
+
+function toCommit({ rows, requestedAt }: Pick<ConversationSnapshot, 'rows' | 'requestedAt'>) {
+  return { rows, requestedAt }
+}
+
 /** Why it would reach the customer twice; null if nothing shows that. */
 async function findSentReply(
   task: Task,
   payload: WritebackPayload['message'],
   { messages: current, clockOffset }: ConversationSnapshot,
-): Promise<{ readonly why: string; readonly evidence?: Evidence } | null> {
+): Promise<Repetition | null> {
   const { deps, writeback } = task
   const repeated = await findNewMessage(task, payload, current)
   if (repeated !== null)
@@ -113,6 +165,51 @@ async function findSentReply(
   const unmatched = current.filter(({ id }) => !matchedIds.has(id))
   const same = findRepetition(unmatched, payload, age)
   return same === null ? null : { why: describeRepetition(same), evidence: { alreadyThere: same.id } }
+}
+
+/**
+ * Why a reply that was answered 429, which says that it was not sent, may have been sent after all; null: nothing shows that.
+ * A visitor who writes meanwhile shows nothing.
+ */
+async function findArrival(
+  { deps, writeback }: Task,
+  { messages: current }: ConversationSnapshot,
+  trace: Trace,
+): Promise<string | null> {
+  const before = messageIdsBefore(writeback)
+  if (before === null) return null
+  const added = newMessages(current, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
+  const byTeam = added.find(({ side }) => side !== 'visitor')
+  if (byTeam !== undefined) return describeOtherForm(byTeam)
+  if (hasContentChanged(current, before, writeback.evidence.before?.digest)) return changedText
+  return findHiddenArrival(writeback, current, trace)
+}
+
+type Trace = ReturnType<typeof readTrace>
+
+const changedText = 'the text of an earlier message has changed, so the reply may be part of it'
+const describeOtherForm = ({ id }: SnapshotMessage) =>
+  `message ${id} is new in the conversation and may be this reply in another form`
+
+/**
+ * What the conversation shows of a reply that the list of messages does not show yet; null: nothing. A reply reopens its
+ * conversation, and its sender is the last one then. A message that the list shows as new may explain both.
+ */
+function findHiddenArrival(
+  writeback: Writeback,
+  current: readonly SnapshotMessage[],
+  { handledAt, lastMessageAt, lastMessageSenderType }: Trace,
+): string | null {
+  const { before } = writeback.evidence
+  const known = messageIdsBefore(writeback)
+  if (before === undefined || (known !== null && current.some(({ id }) => !known.has(id)))) return null
+  const unlisted = 'and the service lists no new message'
+  if (before.handledAt != null && handledAt === null)
+    return `the conversation was reopened, as a reply does, ${unlisted}`
+  const { lastMessageSenderType: sender, lastMessageAt: at } = before
+  if (sender === undefined || toMessageSide(lastMessageSenderType) !== 'team') return null
+  const isNew = toMessageSide(sender) !== 'team' || at !== lastMessageAt
+  return isNew ? `the conversation shows a newer message of the team, ${unlisted}` : null
 }
 
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
@@ -141,27 +238,34 @@ type ReplyContext = {
   readonly isComplete: boolean
   /** The time of the last message according to the conversation; null if unknown. */
   readonly lastMessageAt: EpochSeconds | null
+  /** What else shows that a message arrived that the list hides; null: nothing. */
+  readonly hiddenArrival: string | null
 }
+
+/** A person looks at each. */
+const maxCandidates = 20
 
 /** `absent`, which allows a resend, only if the list is exactly the same as before and has the last message. */
 export function matchReply(
   messages: readonly SnapshotMessage[],
-  { before, isChanged, matchedIds, payload, isComplete, lastMessageAt }: ReplyContext,
+  { before, isChanged, matchedIds, payload, isComplete, lastMessageAt, hiddenArrival }: ReplyContext,
 ): Verification {
-  const unverifiable = (why: string): Verification => ({ kind: 'unverifiable', why })
+  const unverifiable = (why: string, candidates: readonly SnapshotMessage[] = []): Verification =>
+    candidates.length === 0
+      ? { kind: 'unverifiable', why }
+      : { kind: 'unverifiable', why, candidates: candidates.slice(0, maxCandidates).map(({ id }) => id) }
   if (before === null) {
-    const similar = messages.find((message) => !matchedIds.has(message.id) && matchesPayload(message, payload))
-    const similarText = similar === undefined ? '' : `; message ${similar.id} is similar`
-    return unverifiable(`not all messages could be read before it was sent${similarText}`)
+    const similar = messages.filter((message) => !matchedIds.has(message.id) && matchesPayload(message, payload))
+    const similarText = similar[0] === undefined ? '' : `; message ${similar[0].id} is similar`
+    return unverifiable(`not all messages could be read before it was sent${similarText}`, similar)
   }
   const added = newMessages(messages, before, matchedIds)
   const same = added.find((message) => matchesPayload(message, payload))
   if (same !== undefined)
     return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
   const [other] = added
-  if (other !== undefined)
-    return unverifiable(`message ${other.id} is new in the conversation and may be this reply in another form`)
-  if (isChanged) return unverifiable('the text of an earlier message has changed, so the reply may be part of it')
+  if (other !== undefined) return unverifiable(describeOtherForm(other), added)
+  if (isChanged) return unverifiable(changedText)
   if (!isComplete) return unverifiable('the service does not show all messages of the conversation')
   const currentIds = new Set(messages.map(({ id }) => id))
   const missingId = [...before].find((id) => !currentIds.has(id))
@@ -172,7 +276,7 @@ export function matchReply(
   // Not only one as late: the clock of another sender may be ahead.
   if (lastMessageAt !== null && !messages.some(({ at }) => at === lastMessageAt))
     return unverifiable(`the last message is of ${rfc3339(lastMessageAt)}, and the service does not list it`)
-  return { kind: 'absent' }
+  return hiddenArrival === null ? { kind: 'absent' } : unverifiable(hiddenArrival)
 }
 
 /** Messages that were not there before and are not matched to another write-back. */

@@ -9,7 +9,7 @@ import type { Mirror } from '../../mirror/mirror.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse } from '../../service/core/api-request.ts'
 import { toListShape } from '../../service/core/row-by-id-shape.ts'
-import type { Json } from '../../values/json.ts'
+import { asJsonObject, type Json } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
@@ -24,9 +24,9 @@ export type PreconditionResult =
       readonly canSend: false
       /**
        * `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it
-       * cannot be sent.
+       * cannot be sent. `unverifiable`: an earlier send may have been done after all.
        */
-      readonly event: 'conflicted' | 'invalid'
+      readonly event: 'conflicted' | 'invalid' | 'unverifiable'
       readonly why: string
       readonly evidence?: Evidence
     }
@@ -38,7 +38,8 @@ export type Verification =
   | { readonly kind: 'found'; readonly how: string; readonly messageId?: string }
   /** It did not arrive, and sending it again would not duplicate it. */
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unverifiable'; readonly why: string }
+  /** `candidates`: ids of messages that may be it in another form. */
+  | { readonly kind: 'unverifiable'; readonly why: string; readonly candidates?: readonly string[] }
 
 /** A claimed write-back, and what is needed to work on it. */
 export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback }
@@ -63,6 +64,8 @@ export type OperationHandler = {
   readonly interpretRefusal?: (task: Task, refusal: Refusal, sent: Json) => Promise<Transition | null>
   /** What an accepted request shows about the service. */
   readonly toObservedBehaviours?: (sent: Json) => Transition['observedBehaviours']
+  /** What `shown`, an answer or the target, shows instead of what was accepted, for a person; null if nothing does. */
+  readonly findContradiction?: (task: Task, shown: Json) => string | null
   /** The id of the message that it created; null if unknown. Throws ApiError. */
   readonly findMessageId?: (task: Task, response: ApiResponse) => Promise<string | null>
 }
@@ -76,6 +79,8 @@ export type WritebackDeps = {
    * any byte is sent; the request is sent only if it returns true. Throws ApiError.
    */
   readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
+  /** Whether the service answers for the project now, so that what failed is not an outage. */
+  readonly isProjectServed: () => Promise<boolean>
   readonly outbox: Outbox
   readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
   /** Delay before a reply without a response is verified. */
@@ -104,14 +109,32 @@ export function readTarget({ deps, writeback }: Task): Promise<ApiResponse> {
   return deps.get(targetPath(deps, writeback), {}, 'write')
 }
 
-/** Makes a write-back visible in the mirror before the next sync. Throws ApiError. */
-export async function refreshTarget(task: Task): Promise<void> {
+/** The record that an answer to a write shows: the whole answer, or a part of it that is named after the target. */
+export function findShown({ writeback }: Task, answer: Json): Readonly<Record<string, Json>> | null {
+  const fields = asJsonObject(answer)
+  return asJsonObject(fields?.[operationTypes[writeback.operation].target]) ?? fields
+}
+
+/** What a conversation shows of its last message and its handling. */
+export function readTrace(conversation: Pick<ApiResponse, 'data'>) {
+  const fields = asJsonObject(conversation.data)
+  const textOrNull = (name: string) => (fields?.[name] == null ? null : String(fields[name]))
+  return {
+    handledAt: textOrNull('handledAt'),
+    lastMessageAt: textOrNull('lastMessageAt'),
+    lastMessageSenderType: textOrNull('lastMessageSenderType'),
+  }
+}
+
+/** Makes a write-back visible in the mirror before the next sync, and returns the target. Throws ApiError. */
+export async function refreshTarget(task: Task): Promise<Json> {
   const { deps, writeback } = task
   const { name: stream, parseRows } = targetLists[operationTypes[writeback.operation].target]
   const { data, requestedAt } = await readTarget(task)
   const stored = (await deps.mirror.readRawById(stream, [writeback.target])).get(writeback.target)
   const { rows } = parseRows([toListShape(stored, data)], deps.projectId)
   await deps.mirror.commit({ stream, rows, requestedAt, isAuthoritative: true })
+  return data
 }
 
 /** It was sent, no response proved its outcome, and no person has queued it again since. */

@@ -5,7 +5,7 @@ import { type Operation, operationTypes } from '../core/operations.ts'
 import { findForeignEdit, isSameValue } from '../core/review-guards.ts'
 import { effectOf } from '../core/writeback-request.ts'
 import { findVisitorViolation } from './conversation-snapshot.ts'
-import { type CreateHandler, readTarget, type Task } from './operation-handler.ts'
+import { type CreateHandler, findShown, readTarget, type Task } from './operation-handler.ts'
 
 export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
   method: 'PATCH',
@@ -43,6 +43,17 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
     if (!isDone || (wasSame && statedResult === undefined)) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
+  },
+  findContradiction: (task, shown) => {
+    const live = toFieldValues('visitor', toShownFields(findShown(task, shown)))
+    const was = toFieldValues('visitor', task.writeback.evidence.before)
+    const wanted = effectOf(request)
+    const others = fieldNames.filter(
+      (field) => wanted[field] !== undefined && live[field] !== undefined && !isSameValue(live[field], wanted[field]),
+    )
+    if (others.length === 0) return null
+    const isUnchanged = others.every((field) => live[field] === was[field])
+    return isUnchanged ? `still shows the former ${others.join(' and ')}` : `shows another ${others.join(' and ')}`
   },
 })
 

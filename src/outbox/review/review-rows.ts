@@ -14,6 +14,7 @@ import {
   type WritebackReview,
 } from '../core/review.ts'
 import { findObstacleInMirror } from '../core/review-guards.ts'
+import { senderOf } from '../core/review-marks.ts'
 import { createReviewCounter, type ReviewSummary } from '../core/review-summary.ts'
 import { parseRequest } from '../core/writeback-request.ts'
 import { approvable } from '../decide.ts'
@@ -46,13 +47,18 @@ async function* reviewRows(
   source: ReviewSource,
   { reader, now }: ReviewDeps,
 ): AsyncGenerator<readonly WritebackReview[]> {
-  const lastPlaces = await findLastPlaces(source)
+  const { lastPlaces, rareSenders } = await readAhead(source)
+  const knownSenders = await reader.findKnownSenders([...rareSenders])
+  const isNewSender = (row: ReviewRow) => {
+    const sender = senderOfRow(row)
+    return sender !== null && rareSenders.has(sender) && !knownSenders.has(sender)
+  }
   const lanes = new Map<string, Lane>()
   for await (const chunk of inChunks(source.rows(), rowsPerChunk)) {
     const newLanes = [...new Set(chunk.map(({ row }) => laneOf(row)))].filter((lane) => !lanes.has(lane))
     const ahead = Map.groupBy(await reader.readAhead(newLanes, source.batch), ({ lane }) => lane)
     for (const lane of newLanes) lanes.set(lane, { ...firstLane, ahead: ahead.get(lane) ?? [] })
-    const facts = await readFacts(reader, chunk)
+    const facts = await readFacts(reader, chunk, isNewSender)
     yield chunk.flatMap((rowToReview, index) => {
       const { row, queued } = rowToReview
       const [name, known] = [laneOf(row), facts[index]]
@@ -67,11 +73,17 @@ async function* reviewRows(
 }
 
 /** One for each row. */
-async function readFacts(reader: Outbox, rows: readonly RowToReview[]): Promise<readonly ReviewFacts[]> {
+async function readFacts(
+  reader: Outbox,
+  rows: readonly RowToReview[],
+  isNewSender: (row: ReviewRow) => boolean,
+): Promise<readonly ReviewFacts[]> {
   const facts = await reader.readFacts(rows.map(({ row }) => row))
   return rows.flatMap(({ row }, index) => {
     const own = facts[index]
-    return own === undefined ? [] : [{ ...own, obstacle: findObstacleInMirror(row, own) }]
+    return own === undefined
+      ? []
+      : [{ ...own, obstacle: findObstacleInMirror(row, own), isNewSender: isNewSender(row) }]
   })
 }
 
@@ -113,10 +125,25 @@ function laneOf({ operation, target }: ReviewRow): string {
 /** Lanes with the same hash share a slot, and are then kept longer than needed. */
 const slots = 1 << 20
 
-async function findLastPlaces({ rows }: ReviewSource): Promise<Uint32Array> {
-  const places = new Uint32Array(slots)
-  for await (const { row } of rows()) places[slotOf(laneOf(row))] = row.place
-  return places
+/** A file with more of them has a column of something else, and none of them is looked up. */
+const maxSenders = 10_000
+
+/** `lastPlaces`: of each lane. `rareSenders`: those of a single row. */
+async function readAhead({ rows }: ReviewSource) {
+  const lastPlaces = new Uint32Array(slots)
+  const senders = new Map<string, 'once' | 'again'>()
+  for await (const { row } of rows()) {
+    lastPlaces[slotOf(laneOf(row))] = row.place
+    const sender = senderOfRow(row)
+    if (sender === null || (senders.size >= maxSenders && !senders.has(sender))) continue
+    senders.set(sender, senders.has(sender) ? 'again' : 'once')
+  }
+  const once = [...senders].flatMap(([sender, seen]) => (seen === 'once' ? [sender] : []))
+  return { lastPlaces, rareSenders: new Set(once) }
+}
+
+function senderOfRow({ request }: ReviewRow): string | null {
+  return request.ok ? senderOf(request.request) : null
 }
 
 function slotOf(lane: string): number {

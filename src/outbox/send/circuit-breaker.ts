@@ -3,8 +3,10 @@
  * scope. Pure. Its state is derived from the outbox, so every process sees the same, and correcting the rows closes it.
  */
 import { type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
+import { isMissingScope } from '../../service/core/whose-refusal.ts'
 import { type EpochMs, type Ms, parseTime } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
+import { toCommonReason } from '../core/group-reasons.ts'
 import { type Operation, operationsWhere, operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
 
@@ -39,9 +41,19 @@ export function evaluateCircuits(outcomes: readonly SendOutcome[], now: EpochMs)
   }
 }
 
-/** What may be claimed. `unscoped`: operations for which the key lacks the scope. */
-export function toClaimFilter({ all, batches }: CircuitState, unscoped: readonly Operation[]): ClaimFilter {
-  return { withoutOperations: unscoped, withoutQueuedSends: all === null ? [...batches.keys()] : 'all' }
+/** Whether so many write-backs could have opened it: what is counted anyway says for most projects that it is closed. */
+export function mayBeOpen({ uncertain = 0, failed = 0 }: Readonly<Record<string, number>>): boolean {
+  return uncertain >= tripThresholds.uncertain || failed >= tripThresholds.refused
+}
+
+/** What may be claimed. `unscoped`: operations for which the key lacks the scope. `lanes`: that are left for later. */
+export function toClaimFilter(
+  { all, batches }: CircuitState,
+  unscoped: readonly Operation[],
+  lanes: readonly string[] = [],
+): ClaimFilter {
+  const withoutQueuedSends = all === null ? [...batches.keys()] : 'all'
+  return { withoutOperations: unscoped, withoutQueuedSends, withoutLanes: lanes }
 }
 
 /** Whether `toClaimFilter` excludes this write-back. One that was sent is still verified. */
@@ -60,9 +72,7 @@ export function isBlocked(
  * need the same scopes: one for writing and one for the read before it.
  */
 export function operationsWithoutScope(operation: Operation, failure: ApiFailure): readonly Operation[] {
-  const isMissingScope =
-    failure.kind === 'denied' && (failure.scope !== null || failure.code === 'api_key_scope_missing')
-  return isMissingScope ? operationsWhere(({ target }) => target === operationTypes[operation].target) : []
+  return isMissingScope(failure) ? operationsWhere(({ target }) => target === operationTypes[operation].target) : []
 }
 
 function findStreak(
@@ -99,6 +109,15 @@ export function missingScopeNotices(denied: ReadonlyMap<Operation, ApiFailure>):
   return [...deniedByReason].map(
     ([why, entries]) => `${entries.map(([operation]) => operation).join(', ')} stay queued: ${why}`,
   )
+}
+
+/** Lanes that failed again and again while the service answered for the project. */
+export function failingLaneNotices(failing: ReadonlyMap<string, ApiFailure>): string[] {
+  const byReason = Map.groupBy(failing.values(), (failure) => toCommonReason(describeFailure(failure)))
+  return [...byReason].map(([why, { length }]) => {
+    const targets = length === 1 ? '1 conversation or visitor is' : `${length} conversations or visitors are`
+    return `${targets} left for the next push, as the service failed for them only: ${why}`
+  })
 }
 
 /** With several projects, it is unknown which one they belong to. */

@@ -3,13 +3,8 @@
  * be claimed. The intent is durable before a byte is sent; the outcome is derived only from evidence: nothing was sent, a
  * response, or neither.
  */
-import {
-  ApiError,
-  type ApiFailure,
-  describeFailure,
-  isRefused,
-  isRefusedByService,
-} from '../../service/core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure, isRowRefused } from '../../service/core/api-failure.ts'
+import { endClaim } from '../active-claims.ts'
 import type { SettledWriteback } from '../core/group-reasons.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, Writeback } from '../core/outbox-entry.ts'
@@ -23,6 +18,7 @@ import {
 } from '../handlers/operation-handler.ts'
 import {
   backOffMs,
+  isOfService,
   maxSends,
   mayHaveBeenDone,
   refreshMirror,
@@ -55,14 +51,16 @@ export async function sendLane(
   for (let head: ClaimableWriteback | undefined = first; head !== undefined; ) {
     const writeback = await deps.outbox.claim(head.id, deps.now())
     if (writeback === null) return null
-    const result = await sendOne(deps, writeback)
+    const result = await sendOne(deps, writeback).finally(() => endClaim(writeback.id))
     if (result.kind === 'claim_lost') return null
     if (result.kind === 'deferred' && result.failure !== null) return result.failure
     if (result.kind === 'settled') {
-      const { status, why } = result
+      const { status, why, isContradicted } = result
       const { id, operation } = writeback
-      callbacks.onSettled({ id, operation, status, why })
-      deps.log.info({ event: 'writeback.settled', project: deps.projectId, id, operation, status })
+      callbacks.onSettled({ id, operation, status, why, isContradicted })
+      const logged = { event: 'writeback.settled', project: deps.projectId, id, operation, status }
+      if (isContradicted) deps.log.warn({ ...logged, why })
+      else deps.log.info(logged)
     }
     if (deps.signal.aborted) return null
     const [next] = await deps.outbox.findClaimable(deps.now(), 1, { lane: head.lane })
@@ -71,7 +69,7 @@ export async function sendLane(
   return null
 }
 
-/** Throws ApiError if the key is denied or the server is not this API; the write-back is then unchanged. */
+/** Throws ApiError if the key is denied or the server is not this API; the write-back is then queued as before. */
 export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promise<SendTaskResult> {
   const result = parseRequest(writeback.rawRequest)
   if (!result.ok) {
@@ -122,19 +120,27 @@ async function settleUnsent(
 
 /** The target does not exist, or the service refuses to return it. */
 function toMissingTarget(error: unknown): PreconditionResult {
-  if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
+  if (!(error instanceof ApiError) || !isRowRefused(error.failure)) throw error
   return { canSend: false, event: 'invalid', why: describeFailure(error.failure) }
 }
 
-/** A read failed or the rate limit gave no slot: the write-back stays unchanged and is tried later. */
+/**
+ * A read failed or the rate limit gave no slot: it is tried later, and says why. A denied key, or an address without this API,
+ * leaves it unchanged.
+ */
 async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
   const { failure } = error
+  if (failure.kind === 'aborted' || isOfService(failure)) {
+    await deps.outbox.release(writeback, { dueAt: null })
+    if (failure.kind !== 'aborted') throw error
+    return { kind: 'deferred', failure: null }
+  }
   const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
-  const canRetry = failure.kind === 'transient' || failure.kind === 'throttled'
-  const dueAt = canRetry ? deps.now() + backOffMs(failedAttempts, deps.random()) : null
-  await deps.outbox.release(writeback, dueAt, canRetry ? { failedAttempts } : {})
-  if (failure.kind === 'denied' || isRefused(error)) throw error
-  return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }
+  const dueAt = deps.now() + backOffMs(failedAttempts, deps.random())
+  const doing = writeback.status === 'sending' ? 'it could not be verified yet' : 'it could not be sent yet'
+  // Without the id of the request, so that a repeated failure is no new event.
+  await deps.outbox.release(writeback, { dueAt, evidence: { failedAttempts }, why: `${doing}: ${failure.why}` })
+  return { kind: 'deferred', failure }
 }
 
 /**
@@ -143,11 +149,14 @@ async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): 
 async function verify<T>(task: SendTask, whenAbsent: () => T): Promise<SendTaskResult | Awaited<T>> {
   const verification = await task.handler.verify(task).catch((error: unknown): Verification => {
     // The target no longer exists, so nothing can be verified.
-    if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
+    if (!(error instanceof ApiError) || !isRowRefused(error.failure)) throw error
     return { kind: 'unverifiable', why: describeFailure(error.failure) }
   })
   if (verification.kind === 'absent') return await whenAbsent()
-  if (verification.kind === 'unverifiable') return settleTask(task, { event: 'unverifiable', why: verification.why })
+  if (verification.kind === 'unverifiable') {
+    const { why, candidates } = verification
+    return settleTask(task, { event: 'unverifiable', why, ...(candidates && { evidence: { candidates } }) })
+  }
   const { how, messageId } = verification
   const { status: answered } = task.writeback.evidence
   const response = answered === undefined ? 'no response came' : `the response proved nothing (${answered})`

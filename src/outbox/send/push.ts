@@ -1,7 +1,7 @@
 /** Sends what is queued of a project, several lanes in parallel, until none can be sent; says how far it is, and reports. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiError, type ApiFailure } from '../../service/core/api-failure.ts'
+import { ApiError, type ApiFailure, isBudgetUnavailable } from '../../service/core/api-failure.ts'
 import type { SlotLimits } from '../../service/core/budget.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
@@ -16,6 +16,7 @@ import {
   circuitNotices,
   closedCircuits,
   evaluateCircuits,
+  failingLaneNotices,
   isBlocked,
   missingScopeNotices,
   operationsWithoutScope,
@@ -37,6 +38,8 @@ export type PushReport = {
   readonly project: ProjectName
   /** Write-backs that this process settled, by their new state. */
   readonly settled: StatusCounts
+  /** How many of them succeeded although the service shows something else. */
+  readonly contradicted: number
   /** The whole queue at the end, by state. */
   readonly queue: StatusCounts
   readonly tookMs: Ms
@@ -44,11 +47,11 @@ export type PushReport = {
   readonly outcome: 'done' | 'held' | 'interrupted'
   /** Stopped batches that have drafts. */
   readonly stopped: readonly { readonly batch: string; readonly drafts: number }[]
-  /** Why some remain queued: the circuit breaker, or a missing scope. Sentences for users. */
+  /** Why some remain queued: the circuit breaker, a missing scope, targets for which the service fails. Sentences for users. */
   readonly notices: readonly string[]
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
-  /** Why write-backs that this process settled did not succeed. */
+  /** Why write-backs that this process settled did not succeed, or what contradicts them. */
   readonly reasons: readonly ReasonGroup[]
 }
 
@@ -65,7 +68,7 @@ export async function push(
     ...{ maxConcurrentLanes, despiteFailures },
     onProgress: (progress) => onProgress(toPushProgress(limits, total, progress, Date.now())),
   })
-  const { fatalFailure, circuits, denied, outcomes } = result
+  const { fatalFailure, circuits, denied, failing, outcomes } = result
   if (fatalFailure !== null) return { fatalFailure }
   const queue = await outbox.countByStatus({})
   const stopped = await outbox.listStoppedBatches(maxStopped)
@@ -76,10 +79,12 @@ export async function push(
       : [`all sending was stopped by ${stop.by}; go on with \`${hint('writeback resume --all')}\``]),
     ...circuitNotices(circuits, hint),
     ...missingScopeNotices(denied),
+    ...failingLaneNotices(failing),
     ...withoutProjectNotices(await outbox.countWithoutProject()),
   ]
   return {
     settled: outcomes.counts,
+    contradicted: outcomes.contradicted,
     reasons: outcomes.reasons,
     queue,
     stopped: stopped.flatMap(({ id, counts: { draft: drafts } }) =>
@@ -134,14 +139,17 @@ type SendProgress = OutcomeCounts & {
   readonly rest: Rest | null
 }
 
-/** This many failed lanes in a row count as an outage of the service. */
+/** After this many failed lanes in a row it is found out whether the service as a whole is out. */
 const maxFailuresInARow = 8
+
+/** A lane that failed this often is left for the next run if the service is not out. */
+const maxFailuresOfLane = 5
 
 const defaultPollMs: Ms = 250
 
 /**
  * Never throws ApiError; anything thrown is a bug. `fatalFailure` stopped it early: the service does not answer, or denies the
- * key. `denied`: operations for which the key lacks the scope.
+ * key. `denied`: operations for which the key lacks the scope. `failing`: lanes for which the service fails, and for no others.
  */
 export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions) {
   const { outbox, signal, now } = deps
@@ -149,15 +157,27 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   const outcomes = createOutcomeCounter()
   const running = new Map<string, Promise<void>>()
   const denied = new Map<Operation, ApiFailure>()
+  const failing = new Map<string, ApiFailure>()
+  const failuresOf = new Map<string, number>()
   const bugs: unknown[] = []
   let circuits = closedCircuits
   let rest: Rest | null = null
   let failuresInARow = 0
   let fatalFailure = null as ApiFailure | null
   const canContinue = () => fatalFailure === null && bugs.length === 0 && !signal.aborted
-  const claimFilter = () => toClaimFilter(circuits, [...denied.keys()])
+  const claimFilter = () => toClaimFilter(circuits, [...denied.keys()], [...failing.keys()])
   const reportProgress = () => onProgress({ ...outcomes.snapshot(), working: running.size, rest })
 
+  /** One conversation that cannot be read is no outage, and holds up no other. */
+  const recordFailure = async (lane: string, failure: ApiFailure) => {
+    const failures = (failuresOf.get(lane) ?? 0) + 1
+    failuresOf.set(lane, failures)
+    failuresInARow += 1
+    if (failuresInARow < maxFailuresInARow && failures < maxFailuresOfLane) return
+    if (isBudgetUnavailable(failure) || !(await deps.isProjectServed())) fatalFailure ??= failure
+    else if (failures >= maxFailuresOfLane) failing.set(lane, failure)
+    failuresInARow = 0
+  }
   const workOnLane = async (head: ClaimableWriteback) => {
     try {
       const failure = await sendLane(deps, head, {
@@ -165,11 +185,11 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
         onSettled: (outcome) => {
           outcomes.add(outcome)
           failuresInARow = 0
+          failuresOf.delete(head.lane)
           reportProgress()
         },
       })
-      if (failure !== null && failure.kind !== 'throttled') failuresInARow += 1
-      if (failuresInARow >= maxFailuresInARow) fatalFailure ??= failure
+      if (failure !== null && failure.kind !== 'throttled') await recordFailure(head.lane, failure)
     } catch (error) {
       if (!(error instanceof ApiError)) return bugs.push(error)
       const unscoped = operationsWithoutScope(head.operation, error.failure)
@@ -205,5 +225,5 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   await Promise.all(running.values())
   await outbox.recordFinishedBatches().catch((error: unknown) => bugs.push(error))
   if (bugs.length > 0) throw bugs[0]
-  return { outcomes: outcomes.snapshot(), fatalFailure, denied, circuits }
+  return { outcomes: outcomes.snapshot(), fatalFailure, denied, failing, circuits }
 }

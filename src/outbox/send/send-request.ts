@@ -1,6 +1,6 @@
 /** Sends the request of a write-back, which is recorded in the outbox just before, and settles it by the result. */
 
-import { ApiError, type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure, isRowRefused } from '../../service/core/api-failure.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import type { Json } from '../../values/json.ts'
 import type { Ms } from '../../values/time.ts'
@@ -19,7 +19,8 @@ import {
 
 /**
  * Call it right after the precondition check. `stale`: nothing was sent, because the request waited so long that the
- * check is outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied; the write-back is then queued again.
+ * check is outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied or this API is not
+ * served; the write-back is then queued again.
  */
 export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<SendTaskResult | 'stale'> {
   const { deps, writeback, handler } = task
@@ -46,7 +47,7 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
   deps.log.debug({ event: 'writeback.not_sent', id: writeback.id, why: decision, waited_ms: waitedMs })
   if (decision === 'stale') return 'stale'
   // It has expired, a person made another decision, another write-back was put in front of it, or the claim was lost.
-  await deps.outbox.release(writeback, null)
+  await deps.outbox.release(writeback, { dueAt: null })
   return { kind: 'claim_lost' }
 }
 
@@ -56,11 +57,11 @@ function toEvidence(writeback: Writeback, { before }: ReadyToSend): Evidence {
   return { before, firstBefore: writeback.evidence.firstBefore ?? writeback.evidence.before }
 }
 
-async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
+async function settleFailure(task: SendTask, ready: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
   const { deps, writeback, handler } = task
-  const transition = await toTransition(task, body, failure)
+  const transition = await toTransition(task, ready, failure)
   const status = await deps.outbox.settleSent(writeback, transition)
-  if (failure.kind === 'denied') throw new ApiError(failure)
+  if (isOfService(failure)) throw new ApiError(failure)
   // An operation that cannot be verified need not wait.
   if (status === 'sending' && handler.verifyDelayFactor === 0) {
     const { why } = transition
@@ -70,21 +71,30 @@ async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: Api
   return toTaskResult(status, transition.why, isServiceFailure ? failure : null)
 }
 
-async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Promise<Transition> {
+/** The key is denied, or this API is not served there: no other row fares better. */
+export function isOfService(failure: ApiFailure): boolean {
+  return failure.kind === 'denied' || (failure.kind === 'refused' && !isRowRefused(failure))
+}
+
+async function toTransition(task: SendTask, { body, before }: ReadyToSend, failure: ApiFailure): Promise<Transition> {
   const { deps, writeback, handler } = task
   const now = deps.now()
   switch (failure.kind) {
     case 'aborted':
       return { event: 'not_sent', why: 'stopped before it was sent' }
     case 'throttled': {
-      // The service may have done it all the same. A reply is looked for before its next send; nothing shows a note.
-      const event = handler.verifyDelayFactor === 0 ? 'no_response' : 'not_sent'
-      return { event, why: failure.why, requestId: failure.requestId, evidence: { status: 429 } }
+      // A gateway's 429 may follow a write that was done. A reply is looked for before its next send; nothing shows a note.
+      const canBeRepeated = operationTypes[writeback.operation].isIdempotent || before.ids !== undefined
+      const { why, requestId } = failure
+      if (failure.isDocumented || canBeRepeated) return { event: 'not_sent', why, requestId, evidence: { status: 429 } }
+      const evidence = { sender: 'ended', status: 429 } as const
+      return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
     case 'denied':
       return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
     case 'refused': {
       const { why, requestId, status } = failure
+      if (isOfService(failure)) return { event: 'not_sent', why, requestId }
       const correction = (await handler.interpretRefusal?.(task, failure, body)) ?? null
       return correction ?? { event: 'refused', why, requestId, evidence: { status } }
     }
@@ -107,28 +117,47 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
   }
 }
 
-/** A failure to refresh the mirror does not change the outcome. */
+/**
+ * It has succeeded, as the service says so. What its answer or the next read shows instead is said on the row: someone may
+ * have changed it since, so it did not fail. A failure to refresh the mirror does not change the outcome.
+ */
 async function settleAccepted(
   task: SendTask,
   { body, before }: ReadyToSend,
   response: ApiResponse,
 ): Promise<SendTaskResult> {
   const { deps, writeback, handler } = task
-  const { status, requestId } = response
-  const observedBehaviours = handler.toObservedBehaviours?.(body) ?? []
-  const accepted = { event: 'accepted', why: `the service answered ${status}`, evidence: { status } } as const
-  const settledStatus = await deps.outbox.settleSent(writeback, { ...accepted, requestId, observedBehaviours })
-  const sent = { ...writeback, evidence: { ...writeback.evidence, before } }
-  if (settledStatus !== null) await refreshMirror({ ...task, writeback: sent }, response)
-  return toTaskResult(settledStatus, accepted.why)
+  const { status, requestId, data } = response
+  const sent = { ...task, writeback: { ...writeback, evidence: { ...writeback.evidence, before } } }
+  const describe = (shown: string | null) => `the service answered ${status}${shown === null ? '' : `, but ${shown}`}`
+  const inAnswer = handler.findContradiction?.(sent, data) ?? null
+  const settledStatus = await deps.outbox.settleSent(writeback, {
+    event: 'accepted',
+    why: describe(inAnswer),
+    requestId,
+    evidence: { status },
+    observedBehaviours: handler.toObservedBehaviours?.(body) ?? [],
+    isContradicted: inAnswer !== null,
+  })
+  if (settledStatus === null) return { kind: 'claim_lost' }
+  const shown = await refreshMirror(sent, response)
+  const inRead = shown === null ? inAnswer : (handler.findContradiction?.(sent, shown) ?? null)
+  const why = describe(inRead)
+  if (inRead !== inAnswer) await deps.outbox.recordContradiction(writeback, why, inRead !== null)
+  return { kind: 'settled', status: settledStatus, why, isContradicted: inRead !== null }
 }
 
 export type SendTask = Task & { readonly handler: OperationHandler }
 
 /** `deferred`: continued later. `claim_lost`: another process works on it, or it was settled otherwise. */
 export type SendTaskResult =
-  /** `why`: for a person. */
-  | { readonly kind: 'settled'; readonly status: WritebackStatus; readonly why: string }
+  /** `why`: for a person. `isContradicted`: it succeeded, and the service shows something else. */
+  | {
+      readonly kind: 'settled'
+      readonly status: WritebackStatus
+      readonly why: string
+      readonly isContradicted: boolean
+    }
   /** `failure`: set if the service failed. */
   | { readonly kind: 'deferred'; readonly failure: ApiFailure | null }
   | { readonly kind: 'claim_lost' }
@@ -140,7 +169,8 @@ export function toTaskResult(
   failure: ApiFailure | null = null,
 ): SendTaskResult {
   if (status === null) return { kind: 'claim_lost' }
-  return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status, why }
+  const isDeferred = status === 'queued' || status === 'sending'
+  return isDeferred ? { kind: 'deferred', failure } : { kind: 'settled', status, why, isContradicted: false }
 }
 
 export async function settleTask({ deps, writeback }: Task, transition: Transition): Promise<SendTaskResult> {
@@ -149,18 +179,20 @@ export async function settleTask({ deps, writeback }: Task, transition: Transiti
 
 /**
  * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
- * only logged, as it does not change the outcome. `response`: that of an accepted write-back, else null.
+ * only logged, as it does not change the outcome. `response`: that of an accepted write-back, else null. Returns the target;
+ * null if it was not read.
  */
-export async function refreshMirror(task: SendTask, response: ApiResponse | null): Promise<void> {
+export async function refreshMirror(task: SendTask, response: ApiResponse | null): Promise<Json> {
   const { deps, writeback, handler } = task
   try {
     const messageId = response === null ? null : ((await handler.findMessageId?.(task, response)) ?? null)
     if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
     // What cannot be read, the mirror does not have.
-    if (handler.verifyDelayFactor > 0) await refreshTarget(task)
+    return handler.verifyDelayFactor > 0 ? await refreshTarget(task) : null
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     deps.log.debug({ event: 'mirror_refresh.failed', id: writeback.id, why: describeFailure(error.failure) })
+    return null
   }
 }
 

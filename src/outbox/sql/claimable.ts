@@ -8,6 +8,7 @@ import type { EpochMs, Ms } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import { currentProcess, isProcessAlive, type ProcessIdentity } from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { listActiveClaims } from '../active-claims.ts'
 import type { Rest } from '../core/batches.ts'
 import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/outbox-entry.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
@@ -36,10 +37,15 @@ const laneIdleSql = sql`not exists (select 1 from writebacks other where other.p
 /** The order of its lane allows it to be sent. */
 export const nextInLaneSql = sql`${firstInLaneSql} and ${laneIdleSql}`
 
-/** No process works on it: it has no owner, a dead owner, or an expired lease. */
-function unownedSql(now: EpochMs, deadOwners: ReadonlyMap<string, number>): RawBuilder<unknown> {
+/** No process works on it: it has no owner, a dead owner, this one without working on it, or an expired lease. */
+function unownedSql(
+  now: EpochMs,
+  deadOwners: ReadonlyMap<string, number>,
+  abandoned: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   const free = [
     sql`owner is null`,
+    abandoned,
     sql`lease_until <= ${now}`,
     sql`lease_until > ${now + maxDelayMs}`,
     ...[...deadOwners.keys()].map((owner) => sql`owner = ${owner}`),
@@ -47,12 +53,40 @@ function unownedSql(now: EpochMs, deadOwners: ReadonlyMap<string, number>): RawB
   return sql`(${sql.join(free, sql` or `)})`
 }
 
+/** This process, as the column `owner` holds it. */
+export function currentOwner(): string {
+  const { host, pid, process } = currentProcess()
+  return JSON.stringify({ host, pid, process })
+}
+
+/** This process owns it, and does not work on it. */
+function abandonedSql(): RawBuilder<unknown> {
+  const active = listActiveClaims()
+  const isActive = active.length === 0 ? sql`false` : sql`id in (${sql.join(active)})`
+  return sql`(owner = ${currentOwner()} and not ${isActive})`
+}
+
+/** The same of one row, and nobody has claimed it since. */
+export async function findAbandoned({ db, project }: ProjectDb, id: string): Promise<RawBuilder<unknown>> {
+  const owner = currentOwner()
+  const { rows } = await sql<{ token: number }>`select fencing_token as token from writebacks
+    where project_id = ${project} and id = ${id} and owner = ${owner}`.execute(db)
+  const [found] = rows
+  return found === undefined ? sql`false` : sql`(owner = ${owner} and fencing_token = ${found.token})`
+}
+
 function dueSql(now: EpochMs): RawBuilder<unknown> {
   return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
 }
 
-export function claimableSql(now: EpochMs, deadOwners: ReadonlyMap<string, number>): RawBuilder<unknown> {
-  return sql`status in ('queued','sending') and ${dueSql(now)} and ${unownedSql(now, deadOwners)} and ${nextInLaneSql}`
+/** `abandoned`: a condition of rows that this process owns and does not work on. */
+export function claimableSql(
+  now: EpochMs,
+  deadOwners: ReadonlyMap<string, number>,
+  abandoned = abandonedSql(),
+): RawBuilder<unknown> {
+  const isFree = unownedSql(now, deadOwners, abandoned)
+  return sql`status in ('queued','sending') and ${dueSql(now)} and ${isFree} and ${nextInLaneSql}`
 }
 
 /** Processes that own claims and are certainly dead, each with the number of its claims. */
@@ -126,22 +160,18 @@ export async function findRest(
 /** Why an approved write-back is not sent yet. */
 export const graceReason = 'its approval can still be taken back'
 
-function claimFilterSql({ lane, withoutOperations = [], withoutQueuedSends = [] }: ClaimFilter): RawBuilder<unknown> {
+function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {
+  const { lane, withoutLanes = [], withoutOperations = [], withoutQueuedSends = [] } = filter
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const ofBatch = (batch: string | null) => sql`batch_id is not distinct from ${batch}`
   const isExcluded =
     withoutQueuedSends === 'all' ? sql`true` : sql`(${sql.join(withoutQueuedSends.map(ofBatch), sql` or `)})`
   return allOf([
     lane === undefined ? null : sql`lane = ${lane}`,
+    withoutLanes.length === 0 ? null : sql`lane not in (${sql.join(withoutLanes)})`,
     withoutOperations.length === 0 ? null : sql`operation not in (${sql.join(withoutOperations)})`,
     withoutQueuedSends.length === 0 ? null : sql`not (status = 'queued' and ${isSend} and ${isExcluded})`,
   ])
-}
-
-/** This process, as the column `owner` holds it. */
-export function currentOwner(): string {
-  const { host, pid, process } = currentProcess()
-  return JSON.stringify({ host, pid, process })
 }
 
 /**
@@ -168,9 +198,9 @@ function parseOwner(owner: string): ProcessIdentity | null {
   }
 }
 
-/** For a row in flight: whether its sending process can still do anything. */
-export function senderState(kind: DatabaseKind, row: OutboxRow): Pick<Evidence, 'sender'> {
+/** For a row in flight: whether its sending process can still do anything. `wasActive`: this one worked on it. */
+export function senderState(kind: DatabaseKind, row: OutboxRow, wasActive: boolean): Pick<Evidence, 'sender'> {
   if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
-  if (row.owner === null) return { sender: 'ended' }
+  if (row.owner === null || (row.owner === currentOwner() && !wasActive)) return { sender: 'ended' }
   return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }
 }

@@ -9,6 +9,7 @@ import type { EpochMs, Ms } from '../../values/time.ts'
 import { forUpdate } from '../../warehouse/dialect.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
+import { beginClaim, endClaim, isActiveClaim } from '../active-claims.ts'
 import type { Evidence, SendOutcome, Transition, Writeback } from '../core/outbox-entry.ts'
 import {
   fromStoredState,
@@ -20,7 +21,7 @@ import {
 } from '../core/state.ts'
 import { hasExpired } from '../core/writeback-request.ts'
 import { acquireCancellationLock, findStop } from './batch-decisions.ts'
-import { claimableSql, currentOwner, findDeadOwners, nextInLaneSql, senderState } from './claimable.ts'
+import { claimableSql, currentOwner, findAbandoned, findDeadOwners, nextInLaneSql, senderState } from './claimable.ts'
 import {
   coveredByCancelSql,
   decodeEvidence,
@@ -46,10 +47,28 @@ async function lockLane({ db, kind, project }: ProjectDb, lane: RawBuilder<unkno
   if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${project} || ${lane}))`.execute(db)
 }
 
-/** Claims it for this process; null if another process has it or it is no longer first in its lane. */
+/**
+ * Claims it for this process; null if another process has it or it is no longer first in its lane. `endClaim` says that the
+ * work on it is over.
+ */
 export async function claim(context: ProjectDb, id: string, now: EpochMs): Promise<Writeback | null> {
+  const wasActive = isActiveClaim(id)
+  beginClaim(id)
+  let isClaimed = false
+  try {
+    const writeback = await claimOnce(context, id, now, wasActive)
+    isClaimed = writeback !== null
+    return writeback
+  } finally {
+    if (!isClaimed && !wasActive) endClaim(id)
+  }
+}
+
+/** `wasActive`: this process works on it already, unless its lease has expired. */
+async function claimOnce(context: ProjectDb, id: string, now: EpochMs, wasActive: boolean): Promise<Writeback | null> {
   const { kind, project, typed } = context
-  const claimable = claimableSql(now, await findDeadOwners(context))
+  const abandoned = wasActive ? sql`false` : await findAbandoned(context, id)
+  const claimable = claimableSql(now, await findDeadOwners(context), abandoned)
   return inDurableTransaction(context, async (trx) => {
     await lockLane(trx, sql`(select lane from writebacks where project_id = ${project} and id = ${id})`)
     const { rows } = await sql<OutboxRow>`
@@ -60,7 +79,7 @@ export async function claim(context: ProjectDb, id: string, now: EpochMs): Promi
     )
     const row = rows[0]
     if (row === undefined) return null
-    const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row) }
+    const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row, wasActive) }
     await sql`
       update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
         fencing_token = fencing_token + 1, evidence = ${encodeEvidence(kind, evidence)}
@@ -178,7 +197,7 @@ function settleIf(
     await sql`
       update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, reason = ${reason},
         stopped_by = ${typed('text', stoppedBy)},
-        error = ${isFinished && to !== 'succeeded' ? why : null},
+        error = ${isFinished && (to !== 'succeeded' || transition.isContradicted === true) ? why : null},
         request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
         message_id = coalesce(${typed('text', messageId)}, message_id),
         evidence = ${encodeEvidence(kind, evidence)}, owner = null, lease_until = null,
@@ -189,26 +208,54 @@ function settleIf(
   })
 }
 
-/** A settled row does not need thousands of message ids, and the circuit breaker reads settled rows often. */
-function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
-  if (!isSettled(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
-  const { ids: _, ...before } = evidence.before
-  return { ...evidence, before }
+/**
+ * A row whose outcome is known does not need thousands of message ids, and the circuit breaker reads settled rows often.
+ * A conflict may have been done before, and whoever sends it again looks for that by these ids.
+ */
+function withoutMessageIds(to: WritebackStatus, { earlier, ...evidence }: Evidence): Evidence {
+  const kept = to === 'succeeded' || earlier === undefined ? evidence : { ...evidence, earlier }
+  const isKnown = isSettled(to) && to !== 'uncertain' && to !== 'conflict'
+  if (!isKnown || kept.before?.ids === undefined) return kept
+  const { ids: _, ...before } = kept.before
+  return { ...kept, before }
+}
+
+type Release = {
+  /** Earliest time of the next attempt. */
+  readonly dueAt: EpochMs | null
+  readonly evidence?: Evidence
+  /** Why it is not sent or verified yet, for a person. */
+  readonly why?: string
 }
 
 /** Gives the claim back without a change of status. */
 export async function release(
   { db, kind, project, typed }: ProjectDb,
   writeback: Writeback,
-  dueAt: EpochMs | null,
-  evidence: Evidence = {},
+  { dueAt, evidence = {}, why }: Release,
 ): Promise<void> {
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
+  const reason = why === undefined ? sql`reason` : sql`${why}`
   const released = sql`
-    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged}
+    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged},
+      reason = ${reason}
     where project_id = ${project} and id = ${writeback.id}
       and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(db))
+}
+
+/** What the service showed after it had accepted a write-back, or that it shows it now. */
+export async function recordContradiction(
+  { db, project, typed }: ProjectDb,
+  writeback: Writeback,
+  why: string,
+  isContradicted: boolean,
+): Promise<void> {
+  const recorded = sql`
+    update writebacks set reason = ${why}, error = ${typed('text', isContradicted ? why : null)}
+    where project_id = ${project} and id = ${writeback.id} and status = 'succeeded'
+      and fencing_token = ${writeback.fencingToken}`
+  await retryOnDeadlock(() => recorded.execute(db))
 }
 
 /** A message id can be matched to only one write-back of a lane. */
@@ -227,14 +274,17 @@ export async function recordMessageId(
 /** Enough to find a streak when several imports are sent in parallel. */
 const outcomesConsidered = 60
 
-/** The last settled replies and notes since a person closed the circuit breaker, newest first. */
+/**
+ * The last settled replies and notes since a person closed the circuit breaker, newest first. Without those that failed before
+ * they were sent: that a target is refused says nothing about sending.
+ */
 export async function listRecentOutcomes(context: ProjectDb): Promise<SendOutcome[]> {
   const { db, kind, project } = context
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`
     select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence from writebacks
     where project_id = ${project} and ${isSend} and status in ('succeeded','failed','uncertain')
-      and finished_at is not null and finished_at > coalesce(
+      and not (status = 'failed' and attempts = 0) and finished_at is not null and finished_at > coalesce(
         (select circuit_closed_at from sync_projects where sync_projects.project_id = ${project}), ${toTimeValue(context, 0)})
     order by finished_at desc, seq desc limit ${sql.lit(outcomesConsidered)}`.execute(db)
   return rows.map(({ evidence, ...outcome }) => {

@@ -5,10 +5,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import { appendEvent } from '../../warehouse/audit-log.ts'
 import { allOf, inList } from '../../warehouse/dialect.ts'
-import { encodeText } from '../../warehouse/escape.ts'
+import { decodeText } from '../../warehouse/escape.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
-import type { DecisionTerms, OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
+import { type DecisionTerms, isQueuedBy, type OutboxFilter, type SelectionDigest } from '../core/decision-terms.ts'
 import { type BatchDecision, decisionOf, type OutboxDecision } from '../core/decisions.ts'
 import { nextState, toStoredState, type WritebackState, type WritebackStatus, writebackStates } from '../core/state.ts'
 import {
@@ -20,7 +20,7 @@ import {
 } from './batch-decisions.ts'
 import { correctedReason } from './enqueue.ts'
 import { filterSql, lockSelection } from './entries.ts'
-import { decidedSql, inStoppedBatchSql, selectTargetSnapshot } from './row.ts'
+import { decidedSql, earlierSendSql, inStoppedBatchSql, mayHaveArrivedSql, selectTargetSnapshot } from './row.ts'
 
 /** A person waits for the command, and the decision is in force already; the remaining rows are updated later. */
 const applyForMs = 5500
@@ -176,6 +176,7 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
   const why = `${logged} by ${terms.by}`
   const now = toTimeValue(trx)
   const text = (value: string | null) => trx.typed('text', value)
+  const others = terms.approveOwn === false ? await listOtherAuthors(trx, step) : []
   const { graceMs = 0 } = terms
   const dueAt = trx.typed('integer', decision === 'approved' && graceMs > 0 ? trx.clock() + graceMs : null)
   const isOpen = target === 'queued' || target === 'draft'
@@ -192,7 +193,9 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
       due_at = case when ${hasMoved} then ${dueAt} else due_at end
       ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`} ${changesOf(trx, decision, terms.by, dueAt)}
     where ${among} and ${inStatesSql(moves.map(({ from }) => from))} and ${filterSql(trx.kind, filter)}
-      and ${decidableSql(trx, step)} returning id, batch_id as "batchId", status`.execute(trx.db)
+      and ${decidableSql(trx, step, notQueuedBySql(trx, others))} returning id, batch_id as "batchId", status`.execute(
+    trx.db,
+  )
   return rows.filter(({ status }) => status === target)
 }
 
@@ -209,7 +212,8 @@ function changesOf(
     case 'approval_undone':
       return sql`, approved_by = null, undo_until = null`
     case 'retried':
-      return sql`, evidence = null, expect = null, target_snapshot = ${selectTargetSnapshot(trx, 'writebacks')},
+      return sql`, evidence = ${earlierSendSql(trx.kind)}, expect = null,
+        approved_by = case when ${mayHaveArrivedSql(trx.kind)} then ${by} else approved_by end, target_snapshot = ${selectTargetSnapshot(trx, 'writebacks')},
         expires_at = case when expires_at > ${toTimeValue(trx)} then expires_at end`
     default:
       return sql``
@@ -217,10 +221,15 @@ function changesOf(
 }
 
 /** What a decision requires of a row beside its state. */
-function decidableSql(trx: ProjectDb, { decision, filter, terms }: RowDecision): RawBuilder<unknown> {
+function decidableSql(
+  trx: ProjectDb,
+  { decision, filter, terms }: RowDecision,
+  isOthers: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const isStrict = terms.approveOwn === false
   switch (decision) {
     case 'approved':
-      return allOf([sql`not ${inStoppedBatchSql}`, terms.approveOwn === false ? notQueuedBySql(trx, terms.by) : null])
+      return allOf([sql`not ${inStoppedBatchSql}`, isStrict ? isOthers : null])
     case 'approval_undone':
       // A corrected row keeps the sends of the one that it replaced, without their time.
       return sql`undo_until > ${trx.clock()} and (attempts = 0 or sent_at is null)`
@@ -228,7 +237,9 @@ function decidableSql(trx: ProjectDb, { decision, filter, terms }: RowDecision):
       return allOf([
         sql`not ${inStoppedBatchSql} and erased_at is null`,
         // Else a draft of one's own, cancelled and queued again, would need nobody's approval.
-        terms.approveOwn === false ? sql`(approved_by is not null or not ${beganAsDraftSql})` : null,
+        isStrict ? sql`(approved_by is not null or not ${beganAsDraftSql})` : null,
+        // It may reach the customer twice, which another person approves.
+        isStrict ? sql`(not ${mayHaveArrivedSql(trx.kind)} or ${isOthers})` : null,
       ])
     case 'arrived':
     case 'lost':
@@ -240,14 +251,18 @@ function decidableSql(trx: ProjectDb, { decision, filter, terms }: RowDecision):
 }
 
 /**
- * In any case of letters: one types a name, and the system knows a user by another spelling. A row that was inserted by
- * another user of the database is `NAME via USER`.
+ * Who queued what may be decided, as stored, but for the person who decides. Names are folded in code, so the statement
+ * names those that are others: what is queued meanwhile by a name that is not among them stays as it is.
  */
-function notQueuedBySql({ kind, typed }: ProjectDb, person: string): RawBuilder<unknown> {
-  const name = encodeText(kind, person)
-  const lower = (text: string) => sql`lower(${typed('text', text)})`
-  const isVia = sql`substr(lower(created_by), 1, length(${lower(`${name} via `)})) = ${lower(`${name} via `)}`
-  return sql`(created_by is null or (lower(created_by) <> ${lower(name)} and not ${isVia}))`
+async function listOtherAuthors(trx: ProjectDb, { filter, terms, among }: RowDecision): Promise<readonly string[]> {
+  const { rows } = await sql<{ author: string }>`
+    select distinct created_by as author from writebacks
+    where ${among} and ${filterSql(trx.kind, filter)} and created_by is not null`.execute(trx.db)
+  return rows.map(({ author }) => author).filter((author) => !isQueuedBy(decodeText(author), terms.by))
+}
+
+function notQueuedBySql({ kind }: ProjectDb, others: readonly string[]): RawBuilder<unknown> {
+  return sql`(created_by is null or created_by ${inList(kind, others)})`
 }
 
 /** As it was queued, or as its last correction was. */

@@ -11,7 +11,7 @@ import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/
 import type { BatchDescription, ColumnMap } from '../core/batches.ts'
 import { commonNames, commonValue, conditionNames, operationTypes } from '../core/operations.ts'
 import type { RequestToQueue, WritebackRequest } from '../core/writeback-request.ts'
-import { readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
+import { earlierSendSql, readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */
 export type EnqueueOptions = {
@@ -125,8 +125,8 @@ async function insertRequests(
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id,
       created_by = excluded.created_by, source_row = excluded.source_row, found_by = excluded.found_by,
       ${sql.join(conditionNames.map(replaceSql))}, reason = ${correctedReason},
-      approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
-      due_at = null, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
+      approved_by = null, undo_until = null, sent_at = null, error = null, finished_at = null, due_at = null,
+      evidence = ${earlierSendSql(kind)}, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
     returning id`.execute(db)
   return inserted.map(({ id }) => id)

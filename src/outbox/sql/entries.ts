@@ -22,9 +22,9 @@ import {
   type Operation,
   toLaneName,
 } from '../core/operations.ts'
-import type { EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
+import type { Candidate, EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
-import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
+import { decodeEvidence, effectiveStatus, isStoppedSql, mayHaveArrivedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", source_row as "sourceRow", found_by as "foundBy", created_at as "createdAt",
@@ -89,6 +89,14 @@ export async function findIds({ db, project }: ProjectDb, part: string): Promise
   return rows.map(({ id }) => id)
 }
 
+/** The names by which rows that have not left were approved. */
+export async function listApprovers({ db, project }: ProjectDb): Promise<readonly string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select distinct approved_by as name from writebacks
+    where project_id = ${project} and status = 'queued' and approved_by is not null`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
 const eventColumns = sql`event.at, event.from_status as "from", event.to_status as "to", event.detail,
   event.request_id as "requestId", event.person`
 
@@ -97,6 +105,39 @@ export async function listEvents({ db, project }: ProjectDb, id: string): Promis
     select ${eventColumns} from writeback_events event
     where project_id = ${project} and writeback_id = ${id} order by seq`.execute(db)
   return [...rows]
+}
+
+/**
+ * The messages that may be the reply, in another form, or with its words: what decided that a person has to look. `at` and
+ * what follows are null if the mirror does not have it.
+ */
+export async function readCandidates({ db, kind, project }: ProjectDb, id: string): Promise<readonly Candidate[]> {
+  const { rows } = await sql<{ conversation: string | null; evidence: string | null }>`
+    select conversation_id as conversation, evidence from writebacks
+    where project_id = ${project} and id = ${id}`.execute(db)
+  const [row] = rows
+  const { candidates = [], alreadyThere } = decodeEvidence(kind, row?.evidence ?? null)
+  const ids = alreadyThere === undefined ? candidates : [...candidates, alreadyThere]
+  const conversation = row?.conversation ?? ''
+  if (ids.length === 0) return []
+  const found = await sql<Candidate>`
+    select cast(id as text) as id, created_at as at, sender_display_name as name, content from messages
+    where project_id = ${project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})
+      and cast(id as text) ${inList(kind, ids)}`.execute(db)
+  const known = new Map(found.rows.map((message) => [message.id, message]))
+  return ids.map((candidate) => {
+    const message = known.get(candidate)
+    if (message === undefined) return { id: candidate, isMirrored: false, at: null, name: null, content: null }
+    return { ...message, isMirrored: true, name: textOrNull(message.name), content: textOrNull(message.content) }
+  })
+}
+
+/** How many of them may have arrived although a person says that they did not, or nobody knows. */
+export async function countMayHaveArrived({ db, kind, project }: ProjectDb, filter: OutboxFilter): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from writebacks
+    where project_id = ${project} and ${filterSql(kind, filter)} and ${mayHaveArrivedSql(kind)}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
 }
 
 export async function countByStatus(context: ProjectDb, filter: OutboxFilter): Promise<StatusCounts> {
@@ -137,7 +178,7 @@ const isQueuedByPersonSql = sql.join(
   sql` or `,
 )
 
-/** What did not succeed, and what waits for another attempt. */
+/** What did not succeed, or succeeded although the service shows something else; and what waits for another attempt. */
 export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Promise<readonly ReasonGroup[]> {
   const { db, kind, project } = context
   const status = await effectiveStatus(context)
@@ -145,6 +186,7 @@ export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Pr
     select ${status} as status, coalesce(error, reason, '') as reason, count(*) as count, min(id) as example from writebacks
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
+        or (status = 'succeeded' and error is not null)
         or (status in ('queued','sending') and reason is not null and not (${isQueuedByPersonSql})))
     group by 1, 2 order by min(id)`.execute(db)
   return collectReasons(rows)
@@ -163,7 +205,7 @@ export function filterSql(
   return allOf([
     ids === undefined || ids.length <= 100 ? oneOf(sql`id`, ids) : sql`id ${inList(kind, ids)}`,
     batch === undefined ? null : sql`batch_id = ${batch}`,
-    approvedBy === undefined ? null : sql`approved_by = ${approvedBy}`,
+    oneOf(sql`approved_by`, approvedBy),
     // A stop reaches its rows one after another, so some may be queued still.
     isResumable === undefined ? null : sql`(status = 'queued' or ${isStoppedSql})`,
     oneOf(status, statuses),

@@ -18,20 +18,32 @@ import {
   recordFinishedBatches,
 } from './batches.ts'
 import { findClaimable, findRest, hasPending } from './claimable.ts'
-import { claim, listRecentOutcomes, markSending, recordMessageId, release, settle, settleSent } from './claims.ts'
+import {
+  claim,
+  listRecentOutcomes,
+  markSending,
+  recordContradiction,
+  recordMessageId,
+  release,
+  settle,
+  settleSent,
+} from './claims.ts'
 import { decide, decideBatch, revokeSending } from './decisions.ts'
 import { deleteWords, erase } from './delete-words.ts'
 import { assignProject, enqueue, findDuplicateRefs, importedAs, listColumnMaps, readQueueMark } from './enqueue.ts'
 import {
   countByOperation,
   countByStatus,
+  countMayHaveArrived,
   digestOf,
   findIds,
   groupReasons,
   list,
+  listApprovers,
   listEvents,
   listLatestEvents,
   listNewest,
+  readCandidates,
   readSelection,
 } from './entries.ts'
 import { findQueuedRefs, listReplies } from './import-lookups.ts'
@@ -45,7 +57,7 @@ import {
   readMirroredMessages,
 } from './lane-history.ts'
 import { readLanes } from './revert-source.ts'
-import { nameEntries, readFacts, readTargets } from './review-facts.ts'
+import { findKnownSenders, nameEntries, readFacts, readTargets } from './review-facts.ts'
 import { listBatch, readAhead } from './review-rows.ts'
 import { countWithoutProject, decideSending, readSendingStop } from './sending.ts'
 
@@ -67,9 +79,20 @@ export function createOutbox(context: ProjectDb) {
       findBatchRest,
       countRevertible,
     },
+    ...{ readCandidates, countMayHaveArrived, listApprovers },
     ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
-    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch },
-    ...{ findClaimable, hasPending, findRest, claim, settleSent, settle, release, recordMessageId },
+    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, findKnownSenders },
+    ...{
+      findClaimable,
+      hasPending,
+      findRest,
+      claim,
+      settleSent,
+      settle,
+      release,
+      recordContradiction,
+      recordMessageId,
+    },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
     ...{ findConversation, listColumnMaps, readSendingStop, countWithoutProject, listUndecidedBatches },

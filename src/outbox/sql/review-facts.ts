@@ -6,6 +6,7 @@ import { readLastReads } from '../../mirror/sql/sync-runs.ts'
 import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
+import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { toFieldValues } from '../core/field-kinds.ts'
 import { isCorrection, operationTypes } from '../core/operations.ts'
@@ -66,6 +67,26 @@ async function readMirrorAges(context: ProjectDb): Promise<Readonly<Record<Targe
   const isRead = conversations !== undefined && messages !== undefined
   const conversation = isRead ? (conversations < messages ? conversations : messages) : null
   return { conversation, visitor: lastReads.get('visitors') ?? null }
+}
+
+/**
+ * Which of these names earlier replies have. The facts for analysts have each name once a conversation and day; while there are
+ * none, the messages are searched, which are few then.
+ */
+export async function findKnownSenders(
+  { db, kind, project }: ProjectDb,
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set()
+  const sought = inList(
+    kind,
+    names.map((name) => encodeText(kind, name)),
+  )
+  const { rows } = await sql<{ name: string }>`
+    select name from fct_contribution where project_id = ${project} and name ${sought}
+    union select sender_display_name from message_rows where project_id = ${project} and sender_display_name ${sought}
+      and not exists (select 1 from fct_contribution where project_id = ${project})`.execute(db)
+  return new Set(rows.map(({ name }) => decodeText(name)))
 }
 
 type Target = Pick<ReviewRow, 'operation' | 'target'>

@@ -101,6 +101,8 @@ const evidenceSchema = z
     firstRefusal: text,
     status: z.number(),
     alreadyThere: text,
+    candidates: z.array(text),
+    earlier: targetStateSchema,
     found: text,
   })
   .partial()
@@ -154,6 +156,41 @@ export function operationSql(
   operation: RawBuilder<unknown> = sql`operation`,
 ): RawBuilder<unknown> {
   return sql`${operation} in (${sql.join(operationsWhere(condition).map((name) => sql.lit(name)))})`
+}
+
+/** A part of the evidence, as JSON; null if there is none, or the column holds something else. */
+function evidenceSql(kind: DatabaseKind, name: string): RawBuilder<unknown> {
+  return kind === 'sqlite'
+    ? sql`(case when json_valid(writebacks.evidence) then writebacks.evidence end -> ${sql.lit(`$.${name}`)})`
+    : sql`(writebacks.evidence -> ${sql.lit(name)})`
+}
+
+/** What was there before its first send that no response proved. */
+function firstKnownSql(kind: DatabaseKind): RawBuilder<unknown> {
+  const parts = ['earlier', 'firstBefore', 'before'].map((name) => evidenceSql(kind, name))
+  return sql`coalesce(${sql.join(parts)})`
+}
+
+/**
+ * An earlier send of this reply or note may have arrived: nothing but the word of a person says that it did not.
+ */
+export function mayHaveArrivedSql(kind: DatabaseKind): RawBuilder<boolean> {
+  const isSend = operationSql(({ isIdempotent }) => !isIdempotent, sql`writebacks.operation`)
+  const wasInDoubt = sql`exists (select 1 from writeback_events event
+    where event.project_id = writebacks.project_id and event.writeback_id = writebacks.id
+      and (event.to_status = 'uncertain' or (event.from_status = 'sending' and event.person is not null
+        and event.to_status = 'failed')))`
+  return sql`(${isSend} and writebacks.status in ('failed','conflict','cancelled','expired')
+    and (${wasInDoubt} or (writebacks.status = 'conflict' and ${firstKnownSql(kind)} is not null)))`
+}
+
+/** The evidence of a reply that is sent again: an earlier send of it is looked for just before. */
+export function earlierSendSql(kind: DatabaseKind): RawBuilder<unknown> {
+  const known = firstKnownSql(kind)
+  const earlier =
+    kind === 'sqlite' ? sql`json_object('earlier', json(${known}))` : sql`jsonb_build_object('earlier', ${known})`
+  return sql`case when ${mayHaveArrivedSql(kind)} and writebacks.operation = 'message' and ${known} is not null
+    then ${earlier} end`
 }
 
 /** The mirror's view of the target, in the same form as the insert trigger stores it in `target_snapshot`. */

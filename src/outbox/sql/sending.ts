@@ -67,19 +67,19 @@ export function createSends(context: ProjectDb) {
   return ofProject(context, { read: readSends, hold, countRepetitions, resume })
 }
 
-type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null }
+type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null; resumedAt: EpochMs | null }
 
-/** `key`: names the number outside of the database. */
+/** `key`: names the number outside of the database. `isNew`: it has never sent, and no person has let it go on. */
 export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
   const { rows } = await sql<SendsRow>`
     select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
-      own.held_why as why
+      own.held_why as why, own.resumed_at as "resumedAt"
     from sync_sends common left join sync_sends own on own.project_id = ${project} where common.project_id = ''`.execute(
     db,
   )
-  const { key = '', sends = 0, heldAt = null, why = null } = rows[0] ?? {}
+  const { key = '', sends = 0, heldAt = null, why = null, resumedAt = null } = rows[0] ?? {}
   const held = heldAt === null ? null : { since: toTimestamp(heldAt), why: why ?? '' }
-  return { key: `${key}:${project}`, sends, held }
+  return { key: `${key}:${project}`, sends, held, isNew: sends === 0 && resumedAt === null }
 }
 
 /** In the transaction that records the send, so that a backup has both or neither. */

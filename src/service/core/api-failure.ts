@@ -6,7 +6,14 @@ import type { Ms } from '../../values/time.ts'
  */
 export type ApiFailure =
   /** Over the rate limit: the service did nothing, and the same request may be sent again after `waitMs`. */
-  | { readonly kind: 'throttled'; readonly waitMs: Ms; readonly why: string; readonly requestId: string | null }
+  | {
+      readonly kind: 'throttled'
+      readonly waitMs: Ms
+      readonly why: string
+      /** In the documented form. A 429 of a gateway may follow a write that was done. */
+      readonly isDocumented: boolean
+      readonly requestId: string | null
+    }
   /** A network error, a 5xx or an unreadable response. Only a false `mayHaveBeenSent` proves that nothing was done. */
   | {
       readonly kind: 'transient'
@@ -16,13 +23,18 @@ export type ApiFailure =
       readonly status: number | null
       /** What a 2xx says about a write without proving it: accepted (202), or refused (`ok` false, `errors`). */
       readonly statedResult?: 'accepted' | 'refused'
+      /** A 2xx whose body cannot be read: `too large`, or a hash of the body, which is equal if the same comes again. */
+      readonly unreadable?: string
       /** The delay that the service asks for (Retry-After of a 503). */
       readonly waitMs?: Ms
       /** The store of the request budget did not answer, so nothing was sent. */
       readonly isBudgetFailure?: true
       readonly requestId: string | null
     }
-  /** The service understood the request and refuses it: 400, 404 and the like. Retrying does not help. */
+  /**
+   * The service understood the request and refuses it: 400, 404 and the like, and 401 or 403 if that is not about the key.
+   * Retrying does not help.
+   */
   | {
       readonly kind: 'refused'
       readonly status: number
@@ -31,8 +43,10 @@ export type ApiFailure =
       /** The fields that a VALIDATION_ERROR names, in the service's spelling; empty if it names none. */
       readonly fields: readonly string[]
       readonly requestId: string | null
+      /** The service answered for the project, so this row or list alone is refused (src/service/core/whose-refusal.ts). */
+      readonly isOnlyThis?: true
     }
-  /** The service denies the key: 401 or 403. `scope`: the missing scope if that is the reason, else null. */
+  /** The service denies the key, not only this row: 401 or 403. `scope`: the missing scope if that is the reason, else null. */
   | {
       readonly kind: 'denied'
       readonly status: number
@@ -70,9 +84,19 @@ export function isBudgetUnavailable(failure: ApiFailure): boolean {
   return failure.kind === 'transient' && failure.isBudgetFailure === true
 }
 
-/** The service itself refused, not a proxy: a proxy responds without the service's envelope. */
-export function isRefusedByService(failure: ApiFailure): boolean {
-  return failure.kind === 'refused' && !failure.code.startsWith('http_')
+/** The same request would get the same answer: a smaller one may be readable. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof ApiError && error.failure.kind === 'transient' && error.failure.unreadable !== undefined
+}
+
+export const tooLargeBody = 'too large'
+
+/** Of a failure: the address leads to a web page, and not to this API. */
+export const webPageCode = 'http_web_page'
+
+/** This row is refused. Without the service's envelope, a wrong address may be the reason, unless the project is served. */
+export function isRowRefused(failure: ApiFailure): boolean {
+  return failure.kind === 'refused' && (failure.isOnlyThis === true || !failure.code.startsWith('http_'))
 }
 
 /** A refused request: retrying does not help. */
@@ -91,26 +115,11 @@ export function isNotFound(error: unknown): boolean {
   return (status === 404 || status === 410) && code !== `http_${status}`
 }
 
-/**
- * Why a row cannot be read by its id although it may exist: an unusable id, too large a response, the service refuses it, or
- * it is of another project; else null.
- */
+/** Why a row cannot be read although it may exist: an unusable id, too large a response, or it is refused; else null. */
 export function unreadableRowReason(error: unknown): string | null {
-  if (!(error instanceof ApiError)) return null
+  if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return null
   const { failure } = error
-  if (isForbiddenRow(failure)) return failure.why
-  return failure.kind === 'refused' && (failure.status < 300 || isRefusedByService(failure)) ? failure.why : null
-}
-
-/**
- * A 403 for one row that is not about the key: a code that is not documented, as for writes, or another project. The paths of
- * conversations and calls name no project, so of these it is the row that is of another one, such as a conversation that was
- * moved there. If it is the key, the lists of the project are denied, too.
- */
-function isForbiddenRow(failure: ApiFailure): failure is Extract<ApiFailure, { kind: 'denied' }> {
-  if (failure.kind !== 'denied') return false
-  const isKnown = failure.status !== 403 || failure.code.startsWith('api_key_')
-  return failure.code === 'api_key_wrong_project' || !isKnown
+  return failure.status < 300 || isRowRefused(failure) ? failure.why : null
 }
 
 export function throwIfAborted(signal: AbortSignal): void {

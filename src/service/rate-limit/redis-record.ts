@@ -68,7 +68,16 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   type ScriptCommand = (...values: (string | number)[]) => Promise<ScriptReply>
   const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
   const explain = (error: unknown) => {
-    throw new Error(`Redis: ${lastError ?? errorText(error)}`)
+    const why = lastError ?? errorText(error)
+    throw isDenied.test(why) ? deniedError(why) : new Error(`Redis: ${why}`)
+  }
+  const explainToPeople = (error: unknown) => {
+    throw new UserError({
+      what: 'cannot tell whether the warehouse went back in time',
+      why: `Redis, which knows how many write-backs were sent, does not answer: ${lastError ?? errorText(error)}`,
+      next: 'start Redis, or correct DESKMIRROR_QUEUE_URL, and try again: what is queued stays so',
+      exitCode: 1,
+    })
   }
   const runScript: RunScript = async (...values) => {
     const reply = await swapBudgetRecord.apply(redis, [...values, recordTtlMs]).catch(explain)
@@ -80,12 +89,25 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     record: (name: string) => redisRecord(runScript, `deskmirror:budget:${name}`),
     /** Numbers that only grow, and never expire. */
     numbers: {
-      read: async (name: string) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explain)),
-      raise: async (name: string, to: number) =>
-        void (await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)),
+      read: async (name: string) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explainToPeople)),
+      raise: async (names: readonly string[], to: number) => {
+        for (const name of names) await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)
+      },
     },
     close: () => redis.disconnect(),
   }
+}
+
+/** Redis answers, and accepts not this user, this password, or a command of this user. */
+const isDenied = /\b(WRONGPASS|NOAUTH|NOPERM)\b|invalid (username-password|password)|without any password configured/
+
+function deniedError(why: string): UserError {
+  return new UserError({
+    what: 'cannot share the request budget through Redis',
+    why: `it denies access: ${why}`,
+    next: 'correct user and password in DESKMIRROR_QUEUE_URL, or the rights of this user in Redis',
+    exitCode: 2,
+  })
 }
 
 type RunScript = (key: string, token: string, version: string, until: EpochMs, text: string) => Promise<ScriptReply>

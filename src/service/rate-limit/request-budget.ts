@@ -8,6 +8,7 @@ import { grantTtlMs, type PendingRequest } from '../core/acquire-slot.ts'
 import { ApiError } from '../core/api-failure.ts'
 import { priorities } from '../core/api-request.ts'
 import type { Slot } from '../core/budget.ts'
+import { countAnswer, lowerLimit, noInFlightLimit, raiseLimit } from '../core/in-flight-limit.ts'
 import { type BudgetStore, uptimeMs } from './budget-store.ts'
 
 export type RequestBudget = ReturnType<typeof createRequestBudget>
@@ -25,6 +26,7 @@ const ignoreError = () => {}
 export function createRequestBudget(store: BudgetStore, processId: string = randomUUID(), now = uptimeMs) {
   const queues = new Map<string, Set<QueuedRequest>>()
   const releases = createDelayedReleases(store)
+  const inFlight = createInFlight(now)
   let isServing = false
   let wakeUp = () => {}
 
@@ -46,14 +48,14 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
   async function serveNext(heads: readonly QueuedRequest[]): Promise<void> {
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
     wakeUp = wake
+    if (inFlight.isFull()) return waitFor(woken, fullPollMs, wake)
     // Taken before the request: the slot cannot have been granted earlier.
     const requestedAt = now()
     void releases.flush()
     const pending = heads.map(({ request }) => request)
     const decision = await store.acquire(processId, pending)
     if ('slot' in decision) return grantNext(pending[decision.granted], decision.slot, () => now() - requestedAt)
-    const timer = setTimeout(wake, decision.waitMs)
-    return woken.finally(() => clearTimeout(timer))
+    return waitFor(woken, decision.waitMs, wake)
   }
 
   function grantNext(request: PendingRequest | undefined, slot: Slot, ageMs: () => Ms): void {
@@ -65,7 +67,9 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
       return
     }
     queue?.delete(next)
-    next.resolve({ ...slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
+    const grant = { ...slot, remainingMs: () => next.request.maxDurationMs - ageMs() }
+    inFlight.add(grant)
+    next.resolve(grant)
   }
 
   async function acquire({ signal, ...request }: SlotRequest): Promise<Grant> {
@@ -83,14 +87,58 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
     /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
     acquire,
     /** The service responded (also with a 429). Never fails: a slot that cannot be released expires later. */
-    releaseResponded: releases.add,
+    releaseResponded: (slot: Slot) => {
+      inFlight.end(slot)
+      releases.add(slot)
+      wakeUp()
+    },
     /** No byte of the request was sent. Never fails either. */
-    releaseUnsent,
-    /** The response was a 429: all requests of the key pause for `waitMs`. */
-    recordThrottle: store.recordThrottle,
+    releaseUnsent: (slot: Slot) => {
+      inFlight.remove(slot)
+      releaseUnsent(slot)
+    },
+    /** The response was a 429: all requests of the key pause for `waitMs`, and fewer are sent side by side if that recurs. */
+    recordThrottle: (slot: Slot, waitMs: Ms) => {
+      inFlight.recordThrottle(slot, waitMs)
+      return store.recordThrottle(slot, waitMs)
+    },
     view: store.view,
     /** Releases the slots that wait to be released together; call it before the store is closed. Never fails. */
     flush: releases.flush,
+  }
+}
+
+function waitFor(woken: Promise<void>, waitMs: Ms, wake: () => void): Promise<void> {
+  const timer = setTimeout(wake, waitMs)
+  return woken.finally(() => clearTimeout(timer))
+}
+
+/** How often it looks whether a request that gets no response has passed its deadline. */
+const fullPollMs: Ms = 500
+
+/** The granted requests that have no response yet; one without a response counts until its deadline. */
+function createInFlight(now: () => Ms) {
+  const granted = new Set<Pick<Grant, 'remainingMs'>>()
+  const besideOf = new WeakMap<object, number>()
+  let limit = noInFlightLimit
+  return {
+    isFull: (): boolean => {
+      for (const grant of granted) if (grant.remainingMs() <= 0) granted.delete(grant)
+      limit = raiseLimit(limit, now())
+      return granted.size >= limit.most
+    },
+    add: (grant: Grant): void => {
+      granted.add(grant)
+      besideOf.set(grant, granted.size)
+    },
+    remove: (slot: Slot): void => void granted.delete(slot as Grant),
+    end: (slot: Slot): void => {
+      granted.delete(slot as Grant)
+      limit = countAnswer(limit)
+    },
+    recordThrottle: (slot: Slot, waitMs: Ms): void => {
+      limit = lowerLimit(limit, now(), besideOf.get(slot) ?? 1, waitMs)
+    },
   }
 }
 

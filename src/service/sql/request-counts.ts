@@ -111,6 +111,15 @@ export async function recordPause(db: Db, project: ProjectId, { kind, from, to }
     .execute()
 }
 
+/** Until when the service asked to send nothing of the project; null: it may be sent now. Any process may have recorded it. */
+export async function readOpenPause(db: Db, project: ProjectId, now: EpochMs): Promise<EpochMs | null> {
+  const { rows } = await sql<{ until: number | string | null }>`
+    select max(to_ms) as until from budget_pauses
+    where project_id = ${project} and kind = 'throttled' and from_ms <= ${now} and to_ms > ${now}`.execute(db)
+  const until = rows[0]?.until ?? null
+  return until === null ? null : Number(until)
+}
+
 export async function deleteBudgetHistory(db: Db, before: EpochMs): Promise<void> {
   await db.deleteFrom('budget_minutes').where('minute', '<', toTimestamp(before)).execute()
   await db.deleteFrom('budget_pauses').where('to_ms', '<', before).execute()

@@ -168,6 +168,10 @@ describe('whatever the conversation', () => {
   const message = fc.record({
     ...{ id: fc.nat(1000), at: maybeTime, role: fc.constantFrom(...roles), name: fc.constantFrom('Anna', 'Ben', '') },
   })
+  const handledChange = {
+    ...{ old: maybeTime, new: maybeTime, oldReadAt: time, seenAt: time },
+    ...{ oldLastMessageAt: maybeTime, newLastMessageAt: maybeTime },
+  }
   const history: fc.Arbitrary<ConversationHistory> = fc.record({
     ...{
       id: fc.constant('c1'),
@@ -177,7 +181,7 @@ describe('whatever the conversation', () => {
     },
     ...{ createdAt: maybeTime, handledAt: maybeTime, isMessagesComplete: fc.boolean() },
     messages: fc.uniqueArray(message, { selector: ({ id }) => id, maxLength: 20 }),
-    handledChanges: fc.array(fc.record({ old: maybeTime, new: maybeTime, oldReadAt: time, seenAt: time }), {
+    handledChanges: fc.array(fc.record(handledChange), {
       maxLength: 4,
     }),
   })

@@ -25,6 +25,8 @@ export type Change = {
   readonly new: string | null
   readonly seen: string
   readonly read?: string
+  /** The last message that the copies before and after it named. */
+  readonly last?: readonly [before: string | null, after: string | null]
 }
 
 export type Day = {
@@ -51,6 +53,8 @@ export function historyOf({ lines = [], created = '9:00', handled = null, change
       new: timeOf(change.new),
       oldReadAt: change.read === undefined ? 0 : at(change.read),
       seenAt: at(change.seen),
+      oldLastMessageAt: timeOf(change.last?.[0] ?? null),
+      newLastMessageAt: timeOf(change.last?.[1] ?? null),
     })),
   }
   return history

@@ -13,21 +13,33 @@ export type Event = {
   readonly isLate?: boolean
 }
 
-type Service = { readonly visitorReopens: boolean }
+/** `clockBehind`: how many seconds our clock is behind that of the service. */
+type Service = {
+  readonly visitorReopens: boolean
+  readonly namesLastMessage?: boolean
+  readonly clockBehind?: number
+}
 
-type Copy = { readonly handledAt: number | null; readonly messages: readonly HistoryMessage[]; readonly readAt: number }
+type Copy = {
+  readonly handledAt: number | null
+  readonly lastMessageAt: number | null
+  readonly messages: readonly HistoryMessage[]
+  readonly readAt: number
+}
 /** What the mirror stores after a sync. */
 export type Mirrored = Copy & { readonly handledChanges: readonly HandledChange[]; readonly syncedAt: number }
 
 /** What the mirror stores after each sync. An unchanged copy keeps the time at which it was first read. */
-export function mirrorOf(events: readonly Event[], { visitorReopens }: Service): Mirrored[] {
+export function mirrorOf(events: readonly Event[], service: Service): Mirrored[] {
+  const { visitorReopens, namesLastMessage = false, clockBehind = 0 } = service
   const messages: HistoryMessage[] = []
   const late: HistoryMessage[] = []
   let handledAt: number | null = null
   let stored: Mirrored | null = null
   return events.flatMap(({ at, what, isLate = false }, id) => {
     if (what === 'sync') {
-      stored = afterReading(stored, { handledAt, messages: [...messages], readAt: at })
+      const lastMessageAt = namesLastMessage ? lastTimeOf([...messages, ...late]) : null
+      stored = afterReading(stored, { handledAt, lastMessageAt, messages: [...messages], readAt: at - clockBehind })
       messages.push(...late.splice(0))
       return [stored]
     }
@@ -42,6 +54,9 @@ export function mirrorOf(events: readonly Event[], { visitorReopens }: Service):
   })
 }
 
+const lastTimeOf = (messages: readonly HistoryMessage[]) =>
+  messages.reduce<number | null>((last, { at }) => (last === null || (at ?? last) > last ? at : last), null)
+
 function afterReading(stored: Mirrored | null, copy: Copy): Mirrored {
   const syncedAt = copy.readAt
   if (stored === null) return { ...copy, handledChanges: [], syncedAt }
@@ -50,7 +65,14 @@ function afterReading(stored: Mirrored | null, copy: Copy): Mirrored {
     const isUnchanged = stored.messages.length === copy.messages.length
     return { ...copy, readAt: isUnchanged ? stored.readAt : syncedAt, handledChanges, syncedAt }
   }
-  const change = { old: stored.handledAt, new: copy.handledAt, oldReadAt: stored.readAt, seenAt: syncedAt }
+  const change = {
+    old: stored.handledAt,
+    new: copy.handledAt,
+    oldReadAt: stored.readAt,
+    seenAt: syncedAt,
+    oldLastMessageAt: stored.lastMessageAt,
+    newLastMessageAt: copy.lastMessageAt,
+  }
   return { ...copy, handledChanges: [...handledChanges, change], syncedAt }
 }
 

@@ -111,6 +111,86 @@ describe('a reopening is dated between the last reading that saw it handled and 
   })
 })
 
+describe('the flag is taken back without a message', () => {
+  const mistake = [
+    ...['2026-09-01T10:00:00 visitor', '2026-09-01T10:10:00 handle', '2026-09-01T11:00:00 sync'],
+    ...['2026-09-03T09:00:00 reopen', '2026-09-03T12:00:00 sync'],
+  ]
+  const waitsOf = (lines: readonly string[]) =>
+    factsOf(lines)
+      .at(-1)
+      ?.waits.map(({ started_at, messages, ended_by, ended_at, human_seconds }) =>
+        [text(started_at), messages, ended_by, text(ended_at), human_seconds ?? ''].join(' ').trim(),
+      )
+
+  test('whoever was never answered waits again from then on, and the wait that the handling ended stays', () => {
+    const facts = factsOf(mistake).at(-1)
+    expect(text(facts?.conversation.waiting_since ?? null)).toBe('2026-09-03T12:00:00')
+    expect(facts?.conversation).toMatchObject({
+      waits: 2,
+      visitor_messages: 1,
+      last_utterance_at: time('2026-09-01T10:00:00'),
+    })
+    expect(waitsOf(mistake)).toEqual([
+      '2026-09-01T10:00:00 1 handled 2026-09-01T10:10:00',
+      '2026-09-03T12:00:00 0 nobody',
+    ])
+    const waiting = (date: string) => facts && dayNumbers(facts, date).waitingAtEnd
+    expect(['2026-09-01', '2026-09-02', '2026-09-03', '2026-09-04'].map(waiting)).toEqual([0, 0, 1, 1])
+  })
+
+  test('that wait ends with an answer, with the handling after it, or goes on with the next question', () => {
+    const answered = [...mistake, '2026-09-03T12:10:00 human', '2026-09-03T13:00:00 sync']
+    expect(waitsOf(answered)?.at(-1)).toBe('2026-09-03T12:00:00 0 human 2026-09-03T12:10:00 600')
+    const handled = [...mistake, '2026-09-03T12:10:00 handle', '2026-09-03T13:00:00 sync']
+    expect(waitsOf(handled)?.at(-1)).toBe('2026-09-03T12:00:00 0 handled 2026-09-03T12:10:00')
+    const asked = [...mistake, '2026-09-03T12:10:00 visitor', '2026-09-03T12:20:00 human', '2026-09-03T13:00:00 sync']
+    expect(waitsOf(asked)?.slice(1)).toEqual(['2026-09-03T12:00:00 1 human 2026-09-03T12:20:00 1200'])
+  })
+
+  test('each time, also after a second mistake', () => {
+    const again = ['2026-09-04T09:00:00 handle', '2026-09-04T10:00:00 sync', '2026-09-05T09:00:00 reopen']
+    expect(waitsOf([...mistake, ...again, '2026-09-05T12:00:00 sync'])).toEqual([
+      '2026-09-01T10:00:00 1 handled 2026-09-01T10:10:00',
+      '2026-09-03T12:00:00 0 handled 2026-09-04T09:00:00',
+      '2026-09-05T12:00:00 0 nobody',
+    ])
+  })
+
+  test('whoever was answered does not wait', () => {
+    const answered = ['2026-09-01T10:00:00 visitor', '2026-09-01T10:05:00 ai', '2026-09-01T10:10:00 handle']
+    const later = ['2026-09-01T11:00:00 sync', '2026-09-03T09:00:00 reopen', '2026-09-03T12:00:00 sync']
+    expect(factsOf([...answered, ...later]).at(-1)?.conversation).toMatchObject({ waits: 1, waiting_since: null })
+  })
+})
+
+describe('a message that a reading showed beside the flag never dates a reopening', () => {
+  const reopenedAt = (lines: readonly string[], clockBehind: number) => {
+    const events = eventsOf(lines)
+    const last = mirrorOf(events, { visitorReopens: false, namesLastMessage: true, clockBehind }).at(-1)
+    const states = last === undefined ? [] : factsAfter(events, last).states
+    return states.filter(({ state_number }) => state_number === 3).map((row) => `${text(row.from_at)} ${row.began_by}`)
+  }
+  const handled = ['2026-09-01T09:00:00 human', '2026-09-01T10:00:00 handle']
+  const reopened = ['2026-09-05T10:00:00 reopen', '2026-09-05T12:00:00 sync']
+
+  test('of the second of that reading', () => {
+    const lines = [...handled, '2026-09-01T11:00:00 visitor', '2026-09-01T11:00:00 sync', ...reopened]
+    expect(reopenedAt(lines, 0)).toEqual(['2026-09-05T12:00:00 seen'])
+  })
+
+  test('when our clock is behind that of the service', () => {
+    const lines = [...handled, '2026-09-01T11:00:00 visitor', '2026-09-01T11:01:00 sync', ...reopened]
+    expect(reopenedAt(lines, 120)).toEqual(['2026-09-05T11:58:00 seen'])
+  })
+
+  test('and one that came after it does, whatever our clock says', () => {
+    const lines = [...handled, '2026-09-01T11:00:00 sync', '2026-09-01T11:01:00 human', '2026-09-01T11:02:00 sync']
+    for (const clockBehind of [-300, 0, 300])
+      expect(reopenedAt(lines, clockBehind)).toEqual(['2026-09-01T11:01:00 message'])
+  })
+})
+
 describe.each([true, false])('in random worlds, where a message of the visitor reopens: %s', (visitorReopens) => {
   const worlds = Array.from({ length: 400 }, (_, n) => {
     const random = seededChoices(Number(process.env['SEED'] ?? 1) * 1000 + n)

@@ -48,6 +48,15 @@ describe('a wait begins with the first message of a run of the visitor’s, and 
   test.each(Object.entries(cases))('%s', (_, [lines, handled, waits]) => expect(shown(lines, handled)).toEqual(waits))
 })
 
+test('a wait within one second was open then, if the conversation was', () => {
+  const openFrom = (conversation: Parameters<typeof factsOf>[0]) =>
+    factsOf(conversation).waits.map(({ open_from_date, open_from_hour }) => [open_from_date, open_from_hour])
+  const isOpen = [['2026-01-05', 9]]
+  expect(openFrom({ lines: ['9:00 visitor', '9:00 human'] })).toEqual(isOpen)
+  expect(openFrom({ lines: ['9:00 visitor'], handled: '9:00' })).toEqual(isOpen)
+  expect(openFrom({ lines: ['9:30 visitor', '9:30 human'], handled: '9:10' })).toEqual([[null, null]])
+})
+
 test('waits are numbered; dates, hours and names are those of the messages', () => {
   expect(waitsOf(['9:00 visitor', '9:05 human Anna', '23:30 visitor', '23:50 ai'])).toMatchObject([
     {

@@ -7,8 +7,9 @@ import { sqlDialects } from '../../../src/analytics/views/sql-dialect.ts'
 import type { AnalyticsView } from '../../../src/analytics/views/view-spec.ts'
 import { analyzeAllTables } from '../../../src/warehouse/statistics.ts'
 import { databases } from '../../support/databases.ts'
-import { commit, visitor } from '../../warehouse/row-fixtures.ts'
+import { activity, commit, visitor } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
+import { factsOf, settings } from './facts-settings.ts'
 import { openViewsWarehouse } from './view-fixtures.ts'
 
 const views = Object.entries<AnalyticsView>(analyticsViews)
@@ -183,6 +184,45 @@ for (const db of databases) {
       await all(`select conversation_id, entries, seconds_before from report_contact
         where visit_number is not null order by conversation_id`),
     ).toEqual([{ conversation_id: 'by human', entries: 2, seconds_before: 1200 }])
+  })
+
+  test(`a typical week has each hour of each weekday, also without an event — ${db.name}`, async () => {
+    const { all } = await openViewsWarehouse(db)
+    const hours = await all('select weekday, hour, waits_started, agents_online from report_week_hour')
+    expect(new Set(hours.map(({ weekday, hour }) => `${weekday} ${hour}`)).size).toBe(7 * 24)
+    expect(hours).toHaveLength(7 * 24)
+    expect(hours.find(({ weekday, hour }) => Number(weekday) === 6 && Number(hour) === 4)).toMatchObject({
+      waits_started: 0,
+      agents_online: null,
+    })
+    expect(hours.filter(({ waits_started }) => Number(waits_started) > 0).length).toBeGreaterThan(3)
+  })
+
+  test(`answers of an hour in which nobody was online are not those of agents — ${db.name}`, async () => {
+    const { all } = await openViewsWarehouse(db)
+    await all(`insert into fct_availability_hour
+        (project_id, date, hour, snapshots, observed_seconds, available_seconds, agent_seconds)
+      values ('main', '2025-10-27', 9, 1, 3600, 0, 0), ('main', '2025-10-27', 15, 1, 3600, 3600, 3600)`)
+    expect(
+      await all(`select human_answers, human_answers_per_agent_hour as per_hour from report_workload_day
+        where date = '2025-10-27'`),
+    ).toMatchObject([{ human_answers: 1, per_hour: 0 }])
+  })
+
+  test(`pages that someone visited are left out with names and addresses — ${db.name}`, async () => {
+    const { all, mirror, warehouse } = await openTestWarehouse(db)
+    await mirror.startRun('full', Date.UTC(2025, 9, 27))
+    const entry = activity('v1', 'one')
+    const item = { url: 'https://shop.example/orders?mail=bo@example.com' }
+    const columns = { visitor_id: 'v1', entry_hash: 'one', ordinal: 0, occurred_at: '2025-10-26T00:10:00Z' }
+    await mirror.commit(commit('visitor_activity', [{ ...entry, columns, item }]))
+    const fields = { activityKind: null, activityPage: 'url' }
+    const pages = async (personalData: boolean) => {
+      await factsOf(warehouse, { ...settings, fields, personalData }).refresh()
+      return all('select first_page, last_page from fct_visit')
+    }
+    expect(await pages(true)).toEqual([{ first_page: item.url, last_page: item.url }])
+    expect(await pages(false)).toEqual([{ first_page: null, last_page: null }])
   })
 
   test(`names and addresses of visitors are shown — ${db.name}`, async () => {

@@ -279,6 +279,34 @@ test('an uncertain reply is shown beside the thread, with what may be it, and it
   ])
 })
 
+test('the message that decided stands on the page, or why it cannot be shown', async () => {
+  const [target = ''] = targets.slice(56)
+  const found = message(target, 9, { sender_type: 'agent', content: 'Lost in part. Your team' })
+  await openMirror(console.warehouse, 'main').commit(commit('messages', [found]))
+  const insert = (id: string, candidate: string) =>
+    console.warehouse
+      .query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status, created_by)
+      values ('main', '${id}', 'message', '${target}', '{"content":"Lost in part.","sender_name":"Ann"}', 'draft', 'ann')`)
+      .then(() =>
+        console.warehouse.query(`update writebacks set status = 'uncertain', attempts = 1,
+        evidence = '{"before":{"ids":["1"]},"candidates":["${candidate}"]}' where id = '${id}'`),
+      )
+  await insert('m1', '9')
+  const shown = await page('/writebacks/m1', 'olga')
+  expect(shown).toMatch(/May be this reply<\/b> · message[\s\S]*9[\s\S]*Lost in part. Your team/)
+  // Whoever may send again what may have arrived is an approver.
+  await admin().decide('lost', { ids: ['m1'] }, { by: 'olga' })
+  expect(await page('/writebacks/m1', 'olga')).not.toContain('Send again')
+  expect(await page('/writebacks/m1', 'ann')).toContain('Send again')
+  const { text } = await confirm('ann', 'decision=retry&id=m1')
+  expect(text).toMatch(/may have arrived already[\s\S]*Lost in part. Your team/)
+  await insert('m2', '150303')
+  const closed = await startConsole(fillTargets, { readOnly: true, beside: console })
+  const cookie = await closed.signIn('ann')
+  const looked = await closed.ask('/console/p/main/writebacks/m2', { headers: { cookie } })
+  expect(looked.text).toMatch(/reads nothing from the service[\s\S]*150303[\s\S]*not in the mirror yet/)
+})
+
 test('a batch that arrived is taken back as drafts', async () => {
   const afterTheMirror = toTimestamp(Date.now() + 60_000)
   await console.warehouse.query(`insert into writebacks (project_id, id, operation, conversation_id, payload, batch_id, status)

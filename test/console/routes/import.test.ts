@@ -248,6 +248,24 @@ describe('a file', () => {
     expect(batches.filter(({ id }) => /large|cut/.test(id))).toEqual([])
   })
 
+  test.each([
+    'multipart/form-data',
+    'multipart/form-data; boundary=',
+    'multipart/form-data; boundary=""',
+    `multipart/form-data; boundary=${'x'.repeat(300)}`,
+    'multipart/form-data; boundary=another',
+    'multipart/mixed; boundary=B',
+  ])('in a form that cannot be read is a mistake of the sender: %s', async (type) => {
+    const headers = {
+      ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
+      'content-type': type,
+    }
+    const head = 'Content-Disposition: form-data; name="file"; filename="a.csv"'
+    const body = `--B\r\n${head}\r\n\r\n${csv(targets)}\r\n--B--\r\n`
+    const { status } = await console.ask('/console/p/main/import', { method: 'POST', headers, body })
+    expect([400, 415]).toContain(status)
+  })
+
   test('is needed', async () => {
     expect((await importFile(console, '', '')).status).toBe(400)
     expect((await importFile(console, 'words.csv', '\u0000\u0001')).status).toBe(422)

@@ -24,7 +24,8 @@ async function check(bytes: Uint8Array, mistakesPath: string | null = null) {
   const buffer = await openImportBuffer(chunks(bytes))
   const options = { now, allowDuplicates: false, project: 'shop', onProgress: () => {} }
   const file = { buffer, name: null, parse }
-  return checkFile(emptyLookups, file, { ...options, mistakesPath }).finally(buffer.close)
+  const mistakesTarget = mistakesPath === null ? null : { path: mistakesPath, overwrite: false, kept: [] }
+  return checkFile(emptyLookups, file, { ...options, mistakesTarget }).finally(buffer.close)
 }
 
 /** As one line, with the values and the rows. */
@@ -183,7 +184,7 @@ async function importSheet(o: OutboxFixture) {
   const source = { source: chunks(excelCsv.save(toSheet(validRows(o).filter(isSent)))), name: 'Replies.csv', parse }
   const report = await importWritebacks(configOf(o.instance.url!, project), project, source, {
     ...{ now: Date.now(), createdBy: 'ann', expiresAt: null, draft: false, title: 'Replies', note: null },
-    ...{ allowDuplicates: false, mistakesPath: null, onProgress: () => {}, notify: () => {} },
+    ...{ allowDuplicates: false, mistakesTarget: null, onProgress: () => {}, notify: () => {} },
     onReview: async () => {},
     onReviews: async (some) => {
       reviews.push(...some)

@@ -61,6 +61,24 @@ describe.each(databases)('verify — $name', (db) => {
     expect(report.differences[0]).toMatchObject({ stream: 'analytics', kind: 'missing here' })
   })
 
+  test('a column that says something else than the row is a difference, also where the row is that of the service', async () => {
+    const { sync, verify, warehouse } = await startMirror(db)
+    await sync()
+    expect((await verify()).differences).toEqual([])
+    const [visitor] = await warehouse.query('select id from visitors order by id limit 1')
+    const [field] = await warehouse.query(
+      `select column_name as name from discovered_fields where stream = 'calls' and type = 'text' order by path limit 1`,
+    )
+    await warehouse.query(`update visitors set name = 'Nobody' where id = '${visitor!.id}'`)
+    await warehouse.query(`update calls set "${field!.name}" = 'nothing' where id = (select min(id) from calls)`)
+    const report = await verify()
+    expect(report.differences).toEqual([
+      { stream: 'visitors', key: visitor!.id, kind: 'different', fields: ['column name'] },
+      { stream: 'calls', key: expect.any(String), kind: 'different', fields: [`column ${field!.name}`] },
+    ])
+    expect(report.of('visitors').differing).toBe(1)
+  })
+
   test('living rows from before a later start date are not called gone', async () => {
     const { sync, verify } = await startMirror(db)
     await sync()

@@ -1,4 +1,5 @@
 /** The connection to Redis: its error messages, which hide the password, and that it reconnects. */
+import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { openRedisRecords } from '../../../src/service/rate-limit/redis-record.ts'
 import { UserError } from '../../../src/values/user-error.ts'
@@ -27,6 +28,33 @@ test('errors are messages without the password', async () => {
   expect(JSON.stringify([wrong.errors, String(error), error])).not.toContain('hunter2')
   const unreachable = connect('redis://user:hunter2@127.0.0.1:1')
   await expect(unreachable.record.read()).rejects.toThrow('Redis: connect ECONNREFUSED 127.0.0.1:1')
+})
+
+test('a password that is not accepted needs a person, at once', async () => {
+  const redis = await startPrivateRedis({ durable: false })
+  onTestFinished(redis.stop)
+  const admin = new Redis(redis.url)
+  await admin.acl('SETUSER', 'user', 'on', '>right', '~*', '+@all')
+  await admin.acl('SETUSER', 'limited', 'on', '>right', '~*', '+ping', '+info')
+  for (const [credentials, why] of [
+    ['user:hunter2', /WRONGPASS/],
+    ['limited:right', /NOPERM/],
+  ] as const) {
+    const error: unknown = await connect(redis.url.replace('//', `//${credentials}@`))
+      .record.read()
+      .catch((it) => it)
+    expect(error).toBeInstanceOf(UserError)
+    expect(error).toMatchObject({ exitCode: 2, why: expect.stringMatching(why) })
+    expect(error).toHaveProperty('next', expect.stringContaining('DESKMIRROR_QUEUE_URL'))
+    expect(String(error)).not.toContain('hunter2')
+  }
+  // The default user has no password yet.
+  await admin.call('CONFIG', 'SET', 'requirepass', 'right')
+  admin.disconnect()
+  const error: unknown = await connect(redis.url)
+    .record.read()
+    .catch((it: unknown) => it)
+  expect(error).toMatchObject({ exitCode: 2, why: expect.stringMatching(/NOAUTH/) })
 })
 
 test('a server that restarts is reconnected, and reported as restarted', async () => {

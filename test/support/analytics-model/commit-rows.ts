@@ -87,19 +87,20 @@ function interleave<T>(first: readonly T[], second: readonly T[], random: Random
 
 /** The conversation as it was before its first change, and after each. */
 function looksOf(conversation: ConversationRow, changes: readonly ChangeRow[]): MirrorCommit[] {
-  const firstValue = (field: 'handled_at' | 'assigned_agent_id') => {
+  const firstValue = (field: 'handled_at' | 'last_message_at' | 'assigned_agent_id') => {
     const first = changes.find((change) => change.field === field)
     return first === undefined ? conversation[field] : first.old_value
   }
   let columns = {
     ...toColumns(conversation),
     handled_at: firstValue('handled_at'),
+    last_message_at: firstValue('last_message_at'),
     assigned_agent_id: firstValue('assigned_agent_id'),
   }
   const looks = [toLook(columns, 1)]
-  for (const change of changes) {
-    columns = { ...columns, [change.field]: change.new_value }
-    looks.push(toLook(columns, seconds(change.seen_at) * 1000))
+  for (const [seenAt, ofOneCopy] of Map.groupBy(changes, ({ seen_at }) => seen_at)) {
+    for (const { field, new_value } of ofOneCopy) columns = { ...columns, [field]: new_value }
+    looks.push(toLook(columns, seconds(seenAt) * 1000))
   }
   return looks
 }

@@ -28,9 +28,11 @@ export type ModelConversation = {
   readonly timed: readonly TimedMessage[]
   /** What visitors, people and the AI said: neither events nor messages of unknown senders. */
   readonly utterances: readonly TimedMessage[]
-  /** Changes of `handled_at`. */
-  readonly handledChanges: readonly ChangeRow[]
+  /** Changes of `handled_at`, with the last message that either copy named. */
+  readonly handledChanges: readonly HandledChange[]
 }
+
+type HandledChange = ChangeRow & { readonly lastMessageBefore: number | null; readonly lastMessageAfter: number | null }
 
 export function livingConversations(rows: ProjectRows): ModelConversation[] {
   return rows.conversations.filter(({ deleted_at }) => deleted_at === null).map((row) => assemble(row, rows))
@@ -49,10 +51,29 @@ function assemble(row: ConversationRow, rows: ProjectRows): ModelConversation {
     messages,
     timed,
     utterances: timed.filter(({ role }) => role === 'visitor' || role === 'human' || role === 'ai'),
-    handledChanges: rows.changes.filter(
-      ({ conversation_id, field }) => conversation_id === row.id && field === 'handled_at',
-    ),
+    handledChanges: handledChangesOf(row, rows.changes),
   }
+}
+
+/** From the copy as it is now back to the first one: each change says what the copy before it showed. */
+function handledChangesOf(row: ConversationRow, changes: readonly ChangeRow[]): HandledChange[] {
+  const timeOf = (time: string | null) => (time === null ? null : seconds(time))
+  const found: HandledChange[] = []
+  let lastMessageAt = row.last_message_at
+  const own = changes.filter(({ conversation_id }) => conversation_id === row.id)
+  for (let end = own.length - 1; end >= 0; ) {
+    let start = end
+    while (own[start - 1]?.seen_at === own[end]?.seen_at) start--
+    const ofOneCopy = own.slice(start, end + 1)
+    const moved = ofOneCopy.find(({ field }) => field === 'last_message_at')
+    const before = moved === undefined ? lastMessageAt : moved.old_value
+    const handled = ofOneCopy.find(({ field }) => field === 'handled_at')
+    const shown = { lastMessageBefore: timeOf(before), lastMessageAfter: timeOf(lastMessageAt) }
+    if (handled !== undefined) found.unshift({ ...handled, ...shown })
+    lastMessageAt = before
+    end = start - 1
+  }
+  return found
 }
 
 export function toModelMessage(message: MessageRow, roles: ModelSettings['roles']): ModelMessage {

@@ -3,12 +3,13 @@
 import { deriveAvailabilityHours } from '../../../src/analytics/core/availability-hours.ts'
 import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { ConversationHistory } from '../../../src/analytics/core/handlings.ts'
+import type { ConversationHistory, HandledChange } from '../../../src/analytics/core/handlings.ts'
 import { deriveVisits } from '../../../src/analytics/core/visits.ts'
 import type { AnalyticsSettings, OpeningHours } from '../../../src/config/analytics-settings.ts'
 import { toMinutes } from './local-clock.ts'
 import {
   type ActivityRow,
+  type ChangeRow,
   type ConversationRow,
   type ModelSettings,
   type OpenHours,
@@ -56,15 +57,30 @@ function toHistory(row: ConversationRow, { messages, changes, settings }: Projec
         role: message.kind === 'utterance' ? (settings.roles[message.sender_type ?? ''] ?? 'other') : 'event',
         name: message.sender_display_name ?? '',
       })),
-    handledChanges: changes
-      .filter(({ conversation_id, field }) => conversation_id === row.id && field === 'handled_at')
-      .map(({ old_value, new_value, old_read_at, seen_at }) => ({
-        old: secondsOrNull(old_value),
-        new: secondsOrNull(new_value),
-        oldReadAt: seconds(old_read_at),
-        seenAt: seconds(seen_at),
-      })),
+    handledChanges: toHandledChanges(row, changes),
   }
+}
+
+function toHandledChanges(row: ConversationRow, changes: readonly ChangeRow[]) {
+  const own = changes.filter(({ conversation_id }) => conversation_id === row.id)
+  const firstLastMessage = own.find(({ field }) => field === 'last_message_at')
+  let lastMessageAt = firstLastMessage === undefined ? row.last_message_at : firstLastMessage.old_value
+  const found: HandledChange[] = []
+  for (const [seenAt, ofOneCopy] of Map.groupBy(own, ({ seen_at }) => seen_at)) {
+    const before = lastMessageAt
+    for (const { field, new_value } of ofOneCopy) if (field === 'last_message_at') lastMessageAt = new_value
+    for (const { field, old_value, new_value, old_read_at } of ofOneCopy)
+      if (field === 'handled_at')
+        found.push({
+          old: secondsOrNull(old_value),
+          new: secondsOrNull(new_value),
+          oldReadAt: seconds(old_read_at),
+          seenAt: seconds(seenAt),
+          oldLastMessageAt: secondsOrNull(before),
+          newLastMessageAt: secondsOrNull(lastMessageAt),
+        })
+  }
+  return found
 }
 
 function toEntries(activity: readonly ActivityRow[]) {

@@ -19,6 +19,7 @@ export function randomConversation(
     assigned_agent_id: pick(['agent-1', null]),
     created_at: chance(0.05) ? null : toTime(around + int(-90_000, 90_000)),
     handled_at: null,
+    last_message_at: null,
     deleted_at: chance(0.07) ? deletedAt : null,
     messages_complete: pick([true, true, true, true, false, null]),
   }
@@ -77,10 +78,16 @@ export function handleAndReopen(
   let handledAt = conversation.handled_at
   // The first look has nothing to compare with.
   let isMirrored = seenBefore.length > 0 || chance(0.7)
+  const namesLastMessage = conversation.last_message_at !== null || chance(0.6)
   const look = () => {
     // Our clock may be behind that of the service.
     lastSeen = Math.max(lastSeen + 1, at + int(-60, 300))
-    if (isMirrored) recordChange(conversation, 'handled_at', handledAt, lastSeen, rows)
+    const lastMessageAt = namesLastMessage ? lastMessageUntil(conversation, at, rows) : null
+    if (isMirrored) {
+      recordChange(conversation, 'last_message_at', lastMessageAt, lastSeen, rows)
+      recordChange(conversation, 'handled_at', handledAt, lastSeen, rows)
+    }
+    conversation.last_message_at = lastMessageAt
     conversation.handled_at = handledAt
     isMirrored = true
   }
@@ -92,15 +99,25 @@ export function handleAndReopen(
   look()
 }
 
+function lastMessageUntil({ id }: ConversationRow, at: number, rows: ProjectRows): string | null {
+  const times = rows.messages.flatMap(({ conversation_id, created_at }) =>
+    conversation_id === id && created_at !== null && seconds(created_at) <= at ? [created_at] : [],
+  )
+  return times.sort().at(-1) ?? null
+}
+
+/** Changes of one moment are those of one copy. */
 export function recordChange(
   conversation: ConversationRow,
-  field: 'handled_at' | 'assigned_agent_id',
+  field: 'handled_at' | 'last_message_at' | 'assigned_agent_id',
   value: string | null,
   seenAt: number,
   rows: ProjectRows,
 ): void {
   if (conversation[field] === value) return
-  const previous = rows.changes.findLast(({ conversation_id }) => conversation_id === conversation.id)
+  const previous = rows.changes.findLast(
+    ({ conversation_id, seen_at }) => conversation_id === conversation.id && seen_at !== toTime(seenAt),
+  )
   rows.changes.push({
     id: `change-${String(rows.changes.length).padStart(4, '0')}`,
     conversation_id: conversation.id,

@@ -12,6 +12,8 @@ export type ConversationRow = {
   assigned_agent_id: string | null
   created_at: Time | null
   handled_at: Time | null
+  /** Null: the service names no time of the last message. */
+  last_message_at: Time | null
   deleted_at: Time | null
   messages_complete: boolean | null
 }

@@ -26,6 +26,14 @@ export function handlingsOf(conversation: ModelConversation, mirroredSince: numb
   return [...new Set(handled.map(({ at }) => at))].sort((a, b) => a - b)
 }
 
+/** When the flag alone was taken back, as a reading saw it, and when it was set again after that (null: never). */
+export function seenReopenings(conversation: ModelConversation, mirroredSince: number) {
+  const turns = flagTurns(conversation, mirroredSince).filter(({ isRepeated }) => !isRepeated)
+  return turns.flatMap(({ state, by, at }, index) =>
+    state === 'open' && by === 'seen' ? [{ at, closedAt: turns[index + 1]?.at ?? null }] : [],
+  )
+}
+
 type FlagTurn = {
   readonly state: StateSpan['state']
   readonly by: StateSpan['beganBy']
@@ -34,23 +42,44 @@ type FlagTurn = {
   readonly isRepeated: boolean
 }
 
-/** What the mirror read of the flag, and the last moment at which it may have read what was there before. */
-type Reading = { readonly handledAt: number | null; readonly after: number; readonly at: number }
+/**
+ * What the mirror read of the flag, and the last moment at which it may have read what was there before; and the last
+ * messages that it read of then and before, if the service names them. These are times of the service, like those of
+ * messages, and the others are our own.
+ */
+type Reading = {
+  readonly handledAt: number | null
+  readonly after: number
+  readonly at: number
+  readonly lastMessageBefore: number | null
+  readonly lastMessageAfter: number | null
+}
+
+/** Whether someone may have written it after the reading before, and before this one. */
+function isWrittenBetween(at: number, reading: Reading): boolean {
+  const { lastMessageBefore, lastMessageAfter } = reading
+  const wasThereBefore = lastMessageBefore === null ? at <= reading.after : at <= lastMessageBefore
+  const isThere = lastMessageAfter === null ? at <= reading.at : at <= lastMessageAfter
+  return isThere && !wasThereBefore
+}
 
 /** What must have happened to the flag from each reading to the next. */
 function flagTurns({ timed, handledAt, handledChanges }: ModelConversation, mirroredSince: number): FlagTurn[] {
-  const times = handledChanges.map(({ old_value, new_value, old_read_at, seen_at }) => ({
+  const times = handledChanges.map(({ old_value, new_value, old_read_at, seen_at, ...lastMessages }) => ({
+    lastMessageBefore: lastMessages.lastMessageBefore,
+    lastMessageAfter: lastMessages.lastMessageAfter,
     old: old_value === null ? null : seconds(old_value),
     handledAt: new_value === null ? null : seconds(new_value),
     after: seconds(old_read_at),
     at: seconds(seen_at),
   }))
   const begin = Math.min(mirroredSince, times[0]?.at ?? mirroredSince)
+  const first = times[0] === undefined ? handledAt : times[0].old
   const readings: Reading[] = [
-    { handledAt: times[0] === undefined ? handledAt : times[0].old, after: begin, at: begin },
-    ...times.map(({ handledAt, after, at }, index) => {
-      const known = Math.max(after, index === 0 ? begin : (times[index - 1]?.at ?? 0))
-      return { handledAt, after: Math.min(known, at), at }
+    { handledAt: first, after: begin, at: begin, lastMessageBefore: null, lastMessageAfter: null },
+    ...times.map((reading, index) => {
+      const known = Math.max(reading.after, index === 0 ? begin : (times[index - 1]?.at ?? 0))
+      return { ...reading, after: Math.min(known, reading.at) }
     }),
   ]
   let turns: FlagTurn[] = []
@@ -70,9 +99,9 @@ const latestHandling = (turns: readonly FlagTurn[]) =>
 /** Whoever spoke first within the readings reopened it (a system event did not); if it was seen open, it was reopened in any case. */
 function reopening(turns: readonly FlagTurn[], reading: Reading, timed: ModelConversation['timed']): FlagTurn[] {
   const handled = latestHandling(turns)
-  const latest = reading.handledAt ?? reading.at
+  const nextHandling = reading.handledAt ?? Number.POSITIVE_INFINITY
   const [first] = timed.filter(
-    ({ at, role }) => role !== 'event' && at > handled && at >= reading.after && at <= latest,
+    ({ at, role }) => role !== 'event' && at > handled && at <= nextHandling && isWrittenBetween(at, reading),
   )
   if (first !== undefined) return [{ state: 'open', by: 'message', at: first.at, isRepeated: false }]
   if (reading.handledAt !== null) return []

@@ -5,7 +5,7 @@
 import type { ModelConversation, TimedMessage } from './conversation.ts'
 import type { LocalClock } from './local-clock.ts'
 import { toTime } from './raw-rows.ts'
-import { handlingsOf, statesOf } from './states.ts'
+import { handlingsOf, seenReopenings, statesOf } from './states.ts'
 
 export type Wait = {
   readonly number: number
@@ -34,43 +34,77 @@ export function countTurns({ utterances }: ModelConversation, role: TimedMessage
   return utterances.filter((message, index) => message.role === role && utterances[index - 1]?.role !== role).length
 }
 
-/** Messages of the visitor, by their places among the utterances. */
-type Run = { readonly from: number; readonly to: number }
+/**
+ * Messages of the visitor, by their places among the utterances. One that begins with a reopening may have none: `to` is
+ * then the place before `from`.
+ */
+type Run = {
+  readonly from: number
+  readonly to: number
+  readonly startedAt: number
+  readonly isReopened: boolean
+  /** The first handling after it. */
+  readonly handledAt: number | undefined
+}
 
 export function waitsOf(conversation: ModelConversation, mirroredSince: number): Wait[] {
   const { utterances } = conversation
-  const handlings = handlingsOf(conversation, mirroredSince)
   const at = (index: number) => utterances[index]?.at ?? Number.NaN
-  const isHandledBetween = (before: number, after: number) =>
-    handlings.some((handling) => handling >= at(before) && handling < at(after))
-  const runs: Run[] = []
-  for (const [index, { role }] of utterances.entries()) {
-    if (role !== 'visitor') continue
-    const last = runs.at(-1)
-    if (last?.to === index - 1 && !isHandledBetween(index - 1, index)) runs[runs.length - 1] = { ...last, to: index }
-    else runs.push({ from: index, to: index })
-  }
+  const runs = runsOf(conversation, mirroredSince)
   return runs.map((run, number) => {
+    const isHandledBy = (of: Run, time: number) => of.handledAt !== undefined && of.handledAt < time
     const human = utterances.findIndex(({ role }, index) => index > run.to && role === 'human')
     const previous = runs[number - 1]
     const isContinued =
       previous !== undefined &&
-      !isHandledBetween(previous.to, run.from) &&
+      !run.isReopened &&
+      !isHandledBy(previous, run.startedAt) &&
       !utterances.slice(previous.to, run.from).some(({ role }) => role === 'human')
-    const isAnsweredByHuman = human >= 0 && !isContinued && !isHandledBetween(run.to, human)
-    const end = endOfWait(
-      utterances[run.to + 1],
-      handlings.find((handling) => handling >= at(run.to)),
-    )
+    const isAnsweredByHuman = human >= 0 && !isContinued && !isHandledBy(run, at(human))
+    const end = endOfWait(utterances[run.to + 1], run.handledAt)
     return {
       number: number + 1,
-      startedAt: at(run.from),
-      openFrom: openFrom(conversation, mirroredSince, at(run.from), end.endedAt),
+      startedAt: run.startedAt,
+      openFrom: openFrom(conversation, mirroredSince, run.startedAt, end.endedAt),
       messages: run.to - run.from + 1,
       ...end,
       humanAnswer: isAnsweredByHuman ? describeAnswer(utterances, run, human) : null,
     }
   })
+}
+
+function runsOf(conversation: ModelConversation, mirroredSince: number): Run[] {
+  const { utterances } = conversation
+  const handlings = handlingsOf(conversation, mirroredSince)
+  const at = (index: number) => utterances[index]?.at ?? Number.NaN
+  const handlingFrom = (time: number) => handlings.find((handling) => handling >= time)
+  const isHandledBetween = (before: number, after: number) =>
+    handlings.some((handling) => handling >= at(before) && handling < at(after))
+  let runs: Run[] = []
+  for (const [index, { role }] of utterances.entries()) {
+    if (role !== 'visitor') continue
+    const last = runs.at(-1)
+    const handledAt = handlingFrom(at(index))
+    if (last?.to === index - 1 && !isHandledBetween(index - 1, index))
+      runs[runs.length - 1] = { ...last, to: index, handledAt }
+    else runs.push({ from: index, to: index, startedAt: at(index), isReopened: false, handledAt })
+  }
+  // Whoever got no answer, and is in an open conversation again, waits again.
+  for (const { at: reopenedAt, closedAt } of seenReopenings(conversation, mirroredSince)) {
+    const next = utterances.filter((utterance) => utterance.at <= reopenedAt).length
+    const asked = handlingFrom(at(next - 1))
+    const isUnanswered = utterances[next - 1]?.role === 'visitor' && asked !== undefined && asked <= reopenedAt
+    if (!isUnanswered || closedAt === reopenedAt) continue
+    const reopened = { from: next, startedAt: reopenedAt, isReopened: true }
+    const goesOn = closedAt === null || closedAt >= at(next)
+    const following = runs.find(({ from, isReopened }) => from === next && !isReopened)
+    const run =
+      goesOn && following !== undefined
+        ? { ...following, ...reopened }
+        : { ...reopened, to: next - 1, handledAt: closedAt ?? undefined }
+    runs = [...runs.filter((other) => !(goesOn && other === following)), run]
+  }
+  return runs.sort((a, b) => a.startedAt - b.startedAt || a.from - b.from)
 }
 
 function endOfWait(next: TimedMessage | undefined, handledAt: number | undefined) {
@@ -82,6 +116,13 @@ function endOfWait(next: TimedMessage | undefined, handledAt: number | undefined
 
 /** Second by second would be simpler, but conversations may be open for months. */
 function openFrom(conversation: ModelConversation, mirroredSince: number, from: number, end: number | null) {
+  // It began before the handling of its second, so it was open if the conversation was open at all in that second.
+  if (end === from) {
+    const isOpenThen = statesOf(conversation, mirroredSince).some(
+      (span) => span.state === 'open' && span.from <= from && (span.to ?? from) >= from,
+    )
+    return isOpenThen ? from : null
+  }
   const to = end ?? Number.POSITIVE_INFINITY
   const moments = statesOf(conversation, mirroredSince)
     .filter(({ state }) => state === 'open')

@@ -129,11 +129,13 @@ export function mayWork(support: Support): boolean {
 }
 
 /** The bounds of a request: one second wider than the range, because bounds may be exclusive. */
-export function boundsOf(move: Move, range: TimeRange, { support, requiresBothBounds }: PagingProfile): TimeBounds {
+export function boundsOf(move: Move, range: TimeRange, profile: PagingProfile): TimeBounds {
   const { lo, hi } = range
+  const { support, requiresBothBounds, widestWindow } = profile
   if (move === 'unbounded') return {}
   const lower = Math.max(0, lo - 1)
-  const upper = hi === null ? farFuture : hi + 1
+  const latest = hi === null ? farFuture : hi + 1
+  const upper = widestWindow === null ? latest : Math.min(latest, lower + widestWindow)
   const sendsOther = (bound: Bound, isLimiting: boolean) =>
     requiresBothBounds || (isLimiting && support[bound] === 'honoured')
   if (move === 'forward') return { lower, upper: sendsOther('upper', hi !== null) ? upper : undefined }

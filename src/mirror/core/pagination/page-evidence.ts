@@ -15,19 +15,31 @@ import {
   timesOf,
 } from './sort-order.ts'
 
-type KnownList = { readonly list: ListEndpoint; readonly profile: PagingProfile }
+type KnownList = {
+  readonly list: ListEndpoint
+  readonly profile: PagingProfile
+  readonly smallerPage?: { readonly rows: number } | null
+}
+
+/** The sizes of a page that may be cut. */
+export function fullSizes({ list, smallerPage }: KnownList) {
+  const { most, usual } = pageSizesOf(list)
+  return { most, usual: Math.min(usual, smallerPage?.rows ?? usual) }
+}
 
 /** `hasMore` is set on a page so small that the page size cannot have limited it. */
-export function isShortPage({ list }: KnownList, { ids, hasMore }: ScanPage): boolean {
-  return hasMore && ids.length < pageSizesOf(list).usual
+export function isShortPage(reading: KnownList, { ids, hasMore }: ScanPage): boolean {
+  return hasMore && ids.length < fullSizes(reading).usual
 }
 
 /** More rows may match than the page shows. */
-export function isCut({ list, profile }: KnownList, page: ScanPage): boolean {
-  const { most, usual } = pageSizesOf(list)
+export function isCut(reading: KnownList, page: ScanPage): boolean {
+  const { profile } = reading
+  const { most, usual } = fullSizes(reading)
   const size = page.ids.length
   if (size === 0) return false
   if (page.hasMore) return profile.isHasMoreReliableIfShort !== false || size >= usual
+  if (size === profile.listedAtMost) return true
   // A service may never set `hasMore`. More rows than `most` are no page.
   return !profile.setsHasMore && size >= usual && size <= most
 }
@@ -66,7 +78,7 @@ export function learnFromPage(
   page: ScanPage,
   bounds: TimeBounds,
 ) {
-  const { support, largestPage, inclusiveBounds } = profile
+  const { support, largestPage, listedAtMost, inclusiveBounds } = profile
   const [field, ...others] = order?.fields ?? []
   const isInclusive = (bound: Bound) => {
     const at = bounds[bound]
@@ -86,6 +98,7 @@ export function learnFromPage(
     setsHasMore: profile.setsHasMore || page.hasMore,
     support: { ...support, limit },
     largestPage: page.hasMore ? Math.max(largestPage, size) : largestPage,
+    listedAtMost: listedAtMost !== null && size > listedAtMost ? 0 : listedAtMost,
   }
 }
 

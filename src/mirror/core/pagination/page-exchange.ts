@@ -26,7 +26,7 @@ export type ScanPage = {
 }
 
 /** The parameter that a 400 is about. */
-export type RefusedParameter = 'limit' | 'bound' | 'missing bound'
+export type RefusedParameter = 'limit' | 'bound' | 'missing bound' | 'window'
 
 type Parameters = Readonly<Record<string, string | number>>
 
@@ -47,6 +47,8 @@ export function refusedParameter(error: unknown, list: ListEndpoint, profile: Pa
   if (list.isDocumented) {
     const isMissing = !wasSent(list.lowerParam) || !wasSent(list.upperParam)
     if (isMissing && !profile.requiresBothBounds) return 'missing bound'
+    const isWindow = list.lowerParam !== null && list.upperParam !== null && !isMissing
+    if (isWindow) return 'window'
     return isBounded ? 'bound' : null
   }
   const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))

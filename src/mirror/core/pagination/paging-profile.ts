@@ -5,6 +5,7 @@
 import type { ServiceBehaviour } from '../../../../schema/row.ts'
 import type { QueryParams } from '../../../service/core/api-request.ts'
 import type { Json } from '../../../values/json.ts'
+import type { Seconds } from '../../../values/time.ts'
 import type { RowTimes, ScanDirection, SortOrder } from './sort-order.ts'
 
 /** `forward`: a request from the lower end of a range, `backward`: from its upper end, `unbounded`: without bounds. */
@@ -43,6 +44,13 @@ export type PagingProfile = {
   readonly requiresBothBounds: boolean
   /** The largest page seen: the size of a full page if the service ignores `limit`. */
   readonly largestPage: number
+  /**
+   * The lists end at so many rows without setting `hasMore`, so a page of so many is cut; null = not suspected, 0 = a longer
+   * page has refuted it.
+   */
+  readonly listedAtMost: number | null
+  /** The bounds of a request may be so many seconds apart, as more was refused; null = not known to be limited. */
+  readonly widestWindow: Seconds | null
 }
 
 /** The profile before the first page. */
@@ -59,6 +67,8 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
     setsHasMore: false,
     requiresBothBounds: false,
     largestPage: pageSizesOf(list).usual,
+    listedAtMost: null,
+    widestWindow: null,
   }
 }
 
@@ -66,6 +76,7 @@ const unknownWays: PagingProfile['ways'] = { unbounded: null, forward: null, bac
 
 const mixedOrderText = 'both ways'
 const bothBoundsText = 'both required'
+const noLimitText = 'any number'
 
 /** The facts that differ from `before`, as rows for `service_behaviours`. */
 export function toObservations(list: ListEndpoint, before: PagingProfile, now: PagingProfile, evidence: string) {
@@ -101,7 +112,7 @@ function decode<Value>({ values, texts }: Coding<Value>, text: string | undefine
 }
 
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
-  const { order, inclusiveBounds, support, largestPage } = profile
+  const { order, inclusiveBounds, support, largestPage, listedAtMost, widestWindow } = profile
   const directionText = profile.hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
   const assumed = list.isDocumented ? 'honoured' : 'unknown'
   const supportText = (value: Support) => (value === 'unknown' || value === assumed ? null : value)
@@ -116,6 +127,8 @@ function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, str
     ['has_more_set', profile.setsHasMore ? 'true' : null],
     ['bounds', profile.requiresBothBounds ? bothBoundsText : null],
     ['page_size', largestPage === pageSizesOf(list).usual ? null : String(largestPage)],
+    ['listed_at_most', listedAtMost === null ? null : listedAtMost === 0 ? noLimitText : String(listedAtMost)],
+    ['window', widestWindow === null ? null : String(widestWindow)],
     [list.lowerParam, supportText(support.lower)],
     [list.upperParam, supportText(support.upper)],
     ['limit', supportText(support.limit)],
@@ -149,7 +162,14 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
     setsHasMore: stored('has_more_set') === 'true',
     requiresBothBounds: stored('bounds') === bothBoundsText,
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
+    listedAtMost: stored('listed_at_most') === noLimitText ? 0 : decodeCount(stored('listed_at_most')),
+    widestWindow: decodeCount(stored('window')),
   }
+}
+
+function decodeCount(text: string | undefined): number | null {
+  const count = Number(text)
+  return Number.isInteger(count) && count > 0 ? count : null
 }
 
 /** Some list of the service is known to set `hasMore` on its last page. */
@@ -169,7 +189,7 @@ function parseOrder(text: string | undefined): SortOrder | null {
  */
 export function isBehaviourChange(before: string, now: string): boolean {
   const [was, is] = [parseOrder(before), parseOrder(now)]
-  if (was === null || is === null) return before !== now && !/^\d+$/.test(before)
+  if (was === null || is === null) return before !== now && !/^(\d+|any number)$/.test(before)
   const isOtherDirection = is.direction !== null && was.direction !== is.direction
   if (was.direction !== null && (now.startsWith(mixedOrderText) || isOtherDirection)) return true
   return is.fields.some((field) => !was.fields.includes(field))
@@ -183,6 +203,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
     ways: unknownWays,
     support: emptyProfile(list).support,
     requiresBothBounds: false,
+    widestWindow: null,
     isHasMoreReliableIfShort: profile.isHasMoreReliableIfShort || null,
   }
 }
@@ -204,6 +225,9 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
     setsHasMore: later.setsHasMore || shared.setsHasMore,
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
+    listedAtMost:
+      shared.listedAtMost === 0 || later.listedAtMost === 0 ? 0 : (later.listedAtMost ?? shared.listedAtMost),
+    widestWindow: later.widestWindow ?? shared.widestWindow,
   }
 }
 

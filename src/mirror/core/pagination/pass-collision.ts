@@ -146,6 +146,9 @@ function showsWholeSecond(reading: Reading, page: ScanPage, second: EpochSeconds
   const [field = ''] = reading.profile.order?.fields ?? []
   const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
   // A service may show fewer rows than the documented most, and never set `hasMore`.
-  const isFull = page.hasMore || isCut(reading, page) || page.ids.length >= pageSizesOf(reading.list).most
+  const isFull =
+    page.hasMore ||
+    isCut(reading, page) ||
+    page.ids.length >= (reading.smallerPage?.rows ?? pageSizesOf(reading.list).most)
   return reachesBeyond || !isFull
 }

@@ -49,12 +49,14 @@ import {
   takeProgress,
 } from './reading-state.ts'
 import type { OrderObservation, ScanDirection } from './sort-order.ts'
+import { narrowWindow, splitIntoWindows } from './time-windows.ts'
 
 /** Returns what is to be committed with the rows of the last response. */
 export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {
   const reading = createReading(options)
   const tried = new Set<Move>()
   for (let range = nextRange(reading); range !== undefined; range = nextRange(reading)) {
+    if (splitIntoWindows(reading, range)) continue
     const isUsable = (move: Move) => move !== 'unbounded' || (reading.unproven === null && reading.misleading === null)
     const move = movesFor(range, reading.profile).find((way) => !tried.has(way) && isUsable(way))
     if (move === undefined) {
@@ -77,7 +79,7 @@ function nextRange(reading: Reading): TimeRange | undefined {
 function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
   const { move, bounds } = query
   const reply = yield* request(reading, bounds)
-  if (reply.kind === 'refused') return applyRefusal(reading, move, reply.parameter)
+  if (reply.kind === 'refused') return applyRefusal(reading, query, reply.parameter)
   const { page } = reply
   if (move !== 'unbounded' && !isProvenBy(reading, page, bounds)) return
   if (reading.misleading && isSamePage(page, reading.misleading)) return setSupport(reading, move, 'ignored')
@@ -108,10 +110,11 @@ function* takePage(reading: Reading, query: RangeQuery, page: ScanPage, fit: Ord
 }
 
 /** A 400: the service does not know a parameter, or requires another one. */
-function applyRefusal(reading: Reading, move: Move, parameter: RefusedParameter): void {
+function applyRefusal(reading: Reading, { move, bounds }: RangeQuery, parameter: RefusedParameter): void {
   const { profile, pending } = reading
   if (parameter === 'bound') setSupport(reading, move, 'refused')
   else if (parameter === 'missing bound') reading.profile = { ...profile, requiresBothBounds: true }
+  else if (parameter === 'window') narrowWindow(reading, move, bounds)
   else reading.profile = { ...profile, support: { ...profile.support, limit: 'refused' } }
   // As new ranges, so that every way is tried again.
   reading.pending = pending.map((range) => ({ ...range }))

@@ -9,6 +9,7 @@ import {
   type ListEndpoint,
   type Move,
   type PagingProfile,
+  pageSizesOf,
   type Support,
 } from './paging-profile.ts'
 import {
@@ -27,9 +28,13 @@ export type PageRequest = PageQuery & { readonly progress: Progress }
 export type PageReply =
   | { readonly kind: 'page'; readonly page: ScanPage }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter }
+  /** The answer is too large, or its rows cannot be parsed: fewer rows may be readable. */
+  | { readonly kind: 'unreadable' }
 
 /** A part of a reading: yields requests, and returns what their replies showed. */
 export type Requests<Result> = Generator<PageRequest, Result, PageReply>
+
+type ReadableReply = Exclude<PageReply, { kind: 'unreadable' }>
 
 /** The first pending range, how a page of it is asked for, and with which bounds. */
 export type RangeQuery = { readonly range: TimeRange; readonly move: Move; readonly bounds: TimeBounds }
@@ -45,6 +50,8 @@ export const gapReasons = {
   timeless: 'rows without a time are listed, and no request parameter reaches those that a page does not show',
   bounded: 'there are rows without a time, and the service lists rows only between two times',
   otherBound: 'the bounds compare another time than the one that sorts the rows, so rows may be missing',
+  windows:
+    'the service lists only a limited time at once, and many of those showed no row: set DESKMIRROR_START_DATE to read earlier ones',
   discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
 } as const
 
@@ -82,6 +89,12 @@ export type Reading = {
     readonly pending: readonly TimeRange[]
     readonly taken: readonly TimeRange[]
   } | null
+  /** Fewer rows are asked for since a page was unreadable; null = a full page. `pages`: how many were read since. */
+  smallerPage: { readonly rows: number; readonly pages: number } | null
+  /** By the clocks: it ends the last window. */
+  readonly now: EpochSeconds
+  /** How many pages were empty since the last one with rows. */
+  emptyPages: number
   /** A page without bounds that was refuted. */
   misleading: ScanPage | null
   /** It was asked whether the service sets `hasMore` always. */
@@ -99,6 +112,8 @@ export type RangesToRead = {
   readonly ranges: PendingRanges
   /** False: the service sets `hasMore` on an empty page, too; null = not known yet. */
   readonly isHasMoreReliableIfEmpty?: boolean | null
+  /** By the clocks. Needed if the service limits how far the bounds may be apart. */
+  readonly now?: EpochSeconds
 }
 
 export function createReading({
@@ -106,6 +121,7 @@ export function createReading({
   profile: known,
   ranges,
   isHasMoreReliableIfEmpty = null,
+  now = 0,
 }: RangesToRead): Reading {
   const profile = known ?? emptyProfile(list)
   const { order, hasMixedOrder } = profile
@@ -123,6 +139,9 @@ export function createReading({
     misleading: null,
     newestSeen: ranges.find(({ hi }) => hi === null)?.lo ?? 0,
     isHasMoreTested: false,
+    smallerPage: null,
+    now,
+    emptyPages: 0,
     isUntested: profile.order === null,
     isHasMoreReliableIfEmpty,
   }
@@ -142,14 +161,33 @@ export function takeProgress(reading: Reading): Progress {
   return { pendingRanges: isOpenEndRead ? [...limited, { lo: nextRunAt, hi: null }] : limited, missedRanges, profile }
 }
 
-export function* request(reading: Reading, bounds: TimeBounds, more: Partial<PageQuery> = {}): Requests<PageReply> {
-  return yield { limit: null, part: {}, ...more, bounds, progress: takeProgress(reading) }
+export function* request(reading: Reading, bounds: TimeBounds, more: Partial<PageQuery> = {}): Requests<ReadableReply> {
+  for (;;) {
+    // Before the request, as the size of its page says whether it is cut.
+    if (more.limit == null) growPage(reading)
+    const limit = more.limit ?? reading.smallerPage?.rows ?? null
+    const reply = yield { part: {}, ...more, limit, bounds, progress: takeProgress(reading) }
+    if (reply.kind !== 'unreadable') return reply
+    reading.smallerPage = { rows: Math.max(1, (limit ?? pageSizesOf(reading.list).most) >> 1), pages: 0 }
+  }
+}
+
+/** So many pages show that the large rows are left behind. */
+const pagesUntilLarger = 8
+
+function growPage(reading: Reading): void {
+  const { smallerPage: smaller, list } = reading
+  if (smaller === null) return
+  const isGrown = smaller.pages >= pagesUntilLarger
+  const rows = isGrown ? smaller.rows * 2 : smaller.rows
+  reading.smallerPage = rows >= pageSizesOf(list).most ? null : { rows, pages: isGrown ? 0 : smaller.pages + 1 }
 }
 
 /** Learns from a full page. */
 export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): OrderObservation {
   const observation = inferOrder(reading.profile.order, page.times, bounds)
   reading.profile = learnFromPage(reading, observation.order, page, bounds)
+  reading.emptyPages = page.ids.length === 0 ? reading.emptyPages + 1 : 0
   const newest = newestTime(reading, page)
   reading.newestSeen = Math.max(reading.newestSeen, newest)
   if (reading.pending[0]?.hi === null && newest > page.cursorLimit) reading.frozenLimit ??= page.cursorLimit

@@ -10,16 +10,27 @@ import { batchesOf, inList } from '../../../warehouse/dialect.ts'
 import { decodeJson, decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import type { RowKey } from '../../core/mirror.ts'
-import { encodeValue } from '../encode-rows.ts'
+import { encodeValue } from '../encode-value.ts'
 import { keyParameters, readRowsAfterKey } from '../reader.ts'
 import { streamTables } from '../stream-tables.ts'
 import type { ProjectContext } from '../sync-runs.ts'
-import { canHold, fieldTypeOf, toFieldType, widerType } from './discovered-fields.ts'
+import { type FormerColumn, formerColumnsReader } from './field-records.ts'
+import { canHold, fieldTypeOf, fittingValue, toFieldType, widerType } from './field-types.ts'
 
 /** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
 const batchRows = 500
 
-type UnfilledColumn = { stream: string; path: string; column_name: string; type: string; fill_after: string }
+type StoredField = {
+  stream: string
+  path: string
+  column_name: string
+  type: FieldType
+  former: string | null
+  fill_after: string
+}
+type UnfilledField = Pick<StoredField, 'path' | 'column_name' | 'type'> & {
+  readonly formerColumns: readonly FormerColumn[]
+}
 
 /**
  * Adds the columns that earlier runs could not add, and fills all unfilled ones, of every project. What is filled from `raw`
@@ -41,7 +52,7 @@ async function backfillColumns(context: ProjectDb): Promise<void> {
 /** One batch of rows, for all columns that are filled up to the same key; false when nothing is left. */
 async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const { db, kind } = trx
-  const { rows } = await sql<Pick<UnfilledColumn, 'stream' | 'fill_after'>>`
+  const { rows } = await sql<Pick<StoredField, 'stream' | 'fill_after'>>`
     select stream, fill_after from discovered_fields
     where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(db)
   const position = rows[0]
@@ -49,10 +60,13 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const stream = position.stream as StreamName
   const { table } = streamSpecs[stream]
   // Without duplicates, as several projects may have the same field.
-  const { rows: unfilled } = await sql<UnfilledColumn>`
-    select distinct stream, path, column_name, type, fill_after from discovered_fields
+  const { rows: unfilled } = await sql<StoredField>`
+    select distinct stream, path, column_name, type, former_columns as former, fill_after from discovered_fields
     where stream = ${position.stream} and fill_after = ${position.fill_after} and column_name is not null`.execute(db)
-  const fields = [...new Map(unfilled.map((field) => [field.column_name, field])).values()]
+  const readFormer = await formerColumnsReader(db, kind, stream, unfilled)
+  const fields = [...new Map(unfilled.map((field) => [field.column_name, field])).values()].map(
+    ({ former, ...field }) => ({ ...field, formerColumns: readFormer(former) }),
+  )
   const range = { table, columns: tables[table].key, where: sql`true`, limit: batchRows }
   const after = position.fill_after === '' ? null : JSON.parse(position.fill_after)
   const batch = await readRowsAfterKey(db, kind, { ...range, after })
@@ -76,22 +90,25 @@ const maxColumnsPerUpdate = 200
 async function backfillRow(
   { db, kind, typed }: ProjectDb,
   stream: StreamName,
-  fields: readonly UnfilledColumn[],
+  fields: readonly UnfilledField[],
   row: { readonly key: RowKey; readonly raw: string },
   /** Receives the types of values that do not fit their column, by path. */
   neededTypes: Map<string, FieldType>,
 ): Promise<void> {
   const { table } = streamSpecs[stream]
   const item = parseJson(decodeJson(kind, row.raw))
-  const filled = fields.flatMap(({ path, type, column_name }) => {
+  const filled = fields.flatMap(({ path, type, column_name, formerColumns }) => {
     const extra = fieldAtNames(item, decodeText(path))
-    if (extra === undefined || extra.value === null) return []
-    const [held, own] = [type as FieldType, fieldTypeOf(extra)]
-    if (own !== null && !canHold(held, extra))
-      neededTypes.set(path, toFieldType(widerType(neededTypes.get(path) ?? held, own)))
-    const column = columnTypeOf(held)
-    const value = typed(column, encodeValue(kind, column, extra.value))
-    return [{ name: sql.ref(column_name), value }]
+    // A new column has null anyway.
+    if (formerColumns.length === 0 && (extra === undefined || extra.value === null)) return []
+    const own = extra === undefined ? null : fieldTypeOf(extra)
+    if (extra !== undefined && own !== null && !canHold(type, extra))
+      neededTypes.set(path, toFieldType(widerType(neededTypes.get(path) ?? type, own)))
+    return [{ name: column_name, type }, ...formerColumns].map((held) => {
+      const column = columnTypeOf(held.type)
+      const value = encodeValue(kind, column, fittingValue(held.type, extra))
+      return { name: sql.ref(held.name), value: typed(column, value) }
+    })
   })
   const parameters = keyParameters(kind, table, tables[table].key, row.key)
   const keyConditions = tables[table].key.map((name, i) => sql`${sql.ref(name)} = ${parameters[i]}`)

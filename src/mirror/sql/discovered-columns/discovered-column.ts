@@ -1,4 +1,7 @@
-/** The column of an undocumented field: its name; and widening it if the field changed type: in place, or, if a view depends on it, by adding a wider column. */
+/**
+ * The column of an undocumented field: its name; and widening it if the field changed type: in place, or, if something else
+ * uses it, by adding a wider column.
+ */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { columnTypeOf, columnTypes, type DatabaseKind, type FieldType } from '../../../../schema/column-types.ts'
@@ -52,7 +55,10 @@ type ColumnWidening = {
   readonly showColumns: ShowColumns
 }
 
-/** Returns the column that now has the field: the same one, or a new, still empty one. Views keep working. */
+/**
+ * Returns the column that now has the field: the same one, or a new, still empty one if a view, an index or a trigger uses it,
+ * which keep working.
+ */
 export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnWidening): Promise<string> {
   const { table, column, to, taken, showColumns } = widening
   const type = sqlTypeOf(kind, to)
@@ -63,7 +69,8 @@ export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnW
     await showColumns(trx, kind, table)
     await sql`release savepoint widening`.execute(trx)
     return column
-  } catch {
+  } catch (error) {
+    if (!isUsedElsewhere(kind, error)) throw error
     await sql`rollback to savepoint widening`.execute(trx)
     await sql`release savepoint widening`.execute(trx)
     const added = columnName(`${column}.${to}`, taken)
@@ -71,6 +78,21 @@ export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnW
     await showColumns(trx, kind, table)
     return added
   }
+}
+
+/**
+ * Postgres: a view, a trigger, a policy or a function (feature_not_supported, dependent_objects_still_exist,
+ * invalid_table_definition, syntax_error for a generated column); an index or a constraint that the other type does not
+ * suit (undefined_function, undefined_object, datatype_mismatch).
+ * Source: postgresql.org/docs/current/errcodes-appendix.html, read 2026-11-28.
+ */
+const dependencyCodes = ['0A000', '2BP01', '42P16', '42601', '42883', '42704', '42804']
+
+/** The column cannot be changed because of what people made from it; in SQLite, also because any of their views is broken. */
+function isUsedElsewhere(kind: DatabaseKind, error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (kind === 'sqlite') return /^error in (view|trigger|index|table) /.test(error.message)
+  return 'code' in error && dependencyCodes.includes(String(error.code))
 }
 
 export function sqlTypeOf(kind: DatabaseKind, type: FieldType) {

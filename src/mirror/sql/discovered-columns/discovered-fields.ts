@@ -10,7 +10,6 @@ import type { Db } from '../../../warehouse/connection-pool.ts'
 import { acquireLock, readColumns } from '../../../warehouse/dialect.ts'
 import { decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
-import { isInt64, toTime } from '../encode-rows.ts'
 import { streamTables } from '../stream-tables.ts'
 import { columnName, type ShowColumns, showColumnsWith, sqlTypeOf, widenColumn } from './discovered-column.ts'
 import {
@@ -20,6 +19,7 @@ import {
   recordFields,
   type StreamFields,
 } from './field-records.ts'
+import { canHold, fieldTypeOf, toFieldType, type ValueType, widerType } from './field-types.ts'
 
 export type DiscoveredFields = ReturnType<typeof createDiscoveredFields>
 
@@ -42,7 +42,8 @@ export function createDiscoveredFields(options: DiscoveryOptions) {
   return {
     /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */
     ensureColumns: async (stream: StreamName, rows: readonly MirrorRow[], at: EpochMs): Promise<StreamFields> => {
-      const current = known.get(stream) ?? (await readDiscoveredFields(options.db, options.project, stream))
+      const current =
+        known.get(stream) ?? (await readDiscoveredFields(options.db, options.kind, options.project, stream))
       known.set(stream, current)
       const neededTypes = findNeededTypes(current, rows, options.schema)
       if (neededTypes.size === 0) return current
@@ -84,38 +85,6 @@ function applyNeededTypes(
   })
 }
 
-/** The type of a value. `int64`: an integer beyond 2^53, which a column of integers holds and one of numbers does not. */
-type ValueType = FieldType | 'int64'
-
-/** Null for a null value, which has no type. An integer that does not fit into 64 bits is text, as is a time beyond years. */
-export function fieldTypeOf({ value, isJsonText }: ExtraField): ValueType | null {
-  if (value === null) return null
-  if (isJsonText) return 'json'
-  if (typeof value === 'boolean') return 'boolean'
-  if (typeof value === 'bigint') return isInt64(value) ? 'int64' : 'text'
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number'
-  return toTime(value) === null ? 'text' : 'timestamp'
-}
-
-/** The narrowest type that fits values of both. */
-export function widerType(a: ValueType, b: ValueType): ValueType {
-  if (a === b) return a
-  const both = [a, b]
-  if (both.includes('integer') && both.includes('int64')) return 'int64'
-  return both.includes('integer') && both.includes('number') ? 'number' : 'text'
-}
-
-/** The type of the column for values of this type. */
-export function toFieldType(type: ValueType): FieldType {
-  return type === 'int64' ? 'integer' : type
-}
-
-/** Whether a column of the type can store the value unchanged. */
-export function canHold(type: FieldType, extra: ExtraField): boolean {
-  const own = fieldTypeOf(extra)
-  return type === 'text' || own === null || toFieldType(widerType(type, own)) === type
-}
-
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
 function findNeededTypes(known: StreamFields, rows: readonly MirrorRow[], schema: DiscoveryOptions['schema']) {
   const neededTypes = new Map<string, ValueType>()
@@ -152,7 +121,7 @@ async function addOrWidenColumns(
   if (kind === 'postgres') await sql`set local lock_timeout = '5s'`.execute(trx)
   const table = streamTables[stream].stored
   const showColumns = showColumnsWith(showDiscovered)
-  const known = await readDiscoveredFields(trx, project, stream)
+  const known = await readDiscoveredFields(trx, kind, project, stream)
   const existing = await readColumns(trx, kind, table)
   const taken = new Set<string>([...Object.keys(tables[table].columns), ...existing.map(({ name }) => name)])
   const records: FieldRecord[] = []
@@ -160,21 +129,31 @@ async function addOrWidenColumns(
   for (const [path, type] of [...neededTypes].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const field = known.byPath.get(path)
     const column = field?.column ?? null
+    const formerColumns = field?.formerColumns ?? []
     const newType = await typeForAll(trx, table, field, type)
     if (column === null && schema === 'discover' && known.columns.length + added.length < maxColumns) {
       const name = columnName(path, taken)
       added.push({ column: name, type: newType })
-      records.push({ path, column: name, type: newType, neededType: null, needsBackfill: true })
+      records.push({ path, column: name, type: newType, neededType: null, formerColumns, needsBackfill: true })
       taken.add(name)
     } else if (field !== undefined && column !== null && newType !== field.type && schema === 'discover') {
       const widening = { table, column, from: field.type, to: newType, taken, showColumns }
       const widenedColumn = await widenColumn(trx, kind, widening)
-      records.push({ path, column: widenedColumn, type: newType, neededType: null, needsBackfill: true })
+      const kept = widenedColumn === column ? [] : [{ name: column, type: field.type }]
+      records.push({
+        path,
+        column: widenedColumn,
+        type: newType,
+        neededType: null,
+        formerColumns: [...formerColumns, ...kept],
+        needsBackfill: true,
+      })
       taken.add(widenedColumn)
     } else {
       const fits = schema === 'discover' || (column !== null && newType === field?.type)
       const neededType = fits ? null : newType
-      records.push({ path, column, type: field?.type ?? newType, neededType, needsBackfill: false })
+      const held = field?.type ?? newType
+      records.push({ path, column, type: held, neededType, formerColumns, needsBackfill: false })
     }
   }
   // Rows stored before a column existed may have the field.
@@ -185,7 +164,7 @@ async function addOrWidenColumns(
   if (added.length > 0) await showColumns(trx, kind, table)
   const toRecord = records.map((record) => ({ ...record, needsBackfill: record.needsBackfill && stored }))
   await recordFields(trx, kind, project, stream, toRecord, at)
-  return readDiscoveredFields(trx, project, stream)
+  return readDiscoveredFields(trx, kind, project, stream)
 }
 
 /** Postgres: lock_not_available. */

@@ -23,8 +23,9 @@ export function workloadDays({ conversations, waits, availabilityHours }: ModelF
     const ofDay = availabilityHours.filter((hour) => hour.date === date)
     const observed = ofDay.filter(({ observed_seconds }) => observed_seconds > 0)
     const agentHours = observed.map((hour) => hour.agent_seconds / Math.min(hour.observed_seconds, 3600))
+    const withAgents = observed.filter(({ agent_seconds }) => agent_seconds > 0)
     const observedAnswers = countWhere(waits, ({ human_answered_date, human_answered_hour }) =>
-      observed.some((hour) => hour.date === human_answered_date && hour.hour === human_answered_hour),
+      withAgents.some((hour) => hour.date === human_answered_date && hour.hour === human_answered_hour),
     )
     return {
       date,

@@ -1,0 +1,39 @@
+/** Reads one conversation from the service while a person looks at it, and stores its messages. */
+import type { Config, ProjectConfig } from '../config/config.ts'
+import type { Logger } from '../log.ts'
+import { readMessages } from '../mirror/sync/read-messages.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
+import { ApiError, describeFailure } from '../service/core/api-failure.ts'
+import type { Ms } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
+import { openMirror } from './facts.ts'
+import { withBudgets, withService } from './service.ts'
+
+/** A page waits for it. */
+const maxMs: Ms = 8000
+
+/** `why` null: the mirror has its messages now. Otherwise why not. */
+export async function readConversationNow(
+  config: Config,
+  project: ProjectConfig,
+  conversation: string,
+  log: Logger,
+): Promise<{ readonly why: string | null }> {
+  const signal = AbortSignal.timeout(maxMs)
+  try {
+    await withBudgets(config, { signal, log, maxMs }, async (warehouse, budgets) => {
+      const { readBehaviours, recordBehaviours } = createOutbox(warehouse.projectDb(project.projectId))
+      const mirror = openMirror(warehouse, project.projectId, { schema: project.schema })
+      await withService(project, budgets.forProject(project), { signal, log }, async ({ client }) => {
+        const deps = { projectId: project.projectId, get: client.get, now: Date.now }
+        const { rows, requestedAt } = await readMessages({ ...deps, readBehaviours, recordBehaviours }, conversation)
+        await mirror.commit({ stream: 'messages', rows, requestedAt })
+      })
+    })
+    return { why: null }
+  } catch (error) {
+    if (error instanceof ApiError) return { why: describeFailure(error.failure) }
+    if (error instanceof UserError) return { why: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,101 @@
+/** Finds columns that say something else than the row as it came, which is in `raw`. */
+import { sql } from 'kysely'
+import type { ColumnType, FieldType } from '../../../../schema/column-types.ts'
+import type { MirrorRow } from '../../../../schema/row.ts'
+import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
+import { type Json, parseJson, toCanonicalJson } from '../../../values/json.ts'
+import { decodeJson } from '../../../warehouse/escape.ts'
+import type { ProjectDb } from '../../../warehouse/project-db.ts'
+import type { RowKey } from '../../core/mirror.ts'
+import { encodeValue } from '../encode-value.ts'
+import { keyParameters, notDeleted } from '../reader.ts'
+import { type InsertedColumn, streamTables } from '../stream-tables.ts'
+import { readDiscoveredFields } from './field-records.ts'
+import { fittingValue } from './field-types.ts'
+
+/** In key order; `after` null = from the first row on. */
+export type StoredRange = { readonly after: RowKey | null; readonly limit: number }
+
+/** Undefined: the item is no row. */
+export type ParseStored = (item: Json, key: RowKey) => MirrorRow | undefined
+
+/** `last`: the key of the last row that was compared; null: there are no more. */
+export type WrongColumns = {
+  readonly last: RowKey | null
+  readonly wrong: readonly { readonly key: RowKey; readonly columns: readonly string[] }[]
+}
+
+/** Ids are left out: they are stored in the letters in which the service first showed them. */
+const ids = ['project_id', 'id', 'visitor_id', 'conversation_id', 'call_id']
+
+/** A column that is still to be filled is left out. Rows that are marked as deleted are not compared. */
+export async function findWrongColumns(
+  context: ProjectDb,
+  stream: StreamName,
+  parse: ParseStored,
+  { after, limit }: StoredRange,
+): Promise<WrongColumns> {
+  const { db, kind, project } = context
+  const { table } = streamSpecs[stream]
+  const { key: keyColumns, columns: documented } = streamTables[stream]
+  const discovered = (await readDiscoveredFields(db, kind, project, stream)).columns
+  const unfilled = await readUnfilled(context, stream)
+  const compared = [...documented, ...discovered].filter(
+    ({ name }) => !ids.includes(name) && !keyColumns.includes(name) && !unfilled.has(name),
+  )
+  const keys = sql.join(keyColumns.map((name) => sql.ref(name)))
+  const values = sql.join(compared.map(({ name }, n) => sql`${sql.ref(name)} as ${sql.ref(`value ${n}`)}`))
+  const from =
+    after === null ? sql`true` : sql`(${keys}) > (${sql.join(keyParameters(kind, table, keyColumns, after))})`
+  const { rows } = await sql<Record<string, unknown>>`
+    select ${keys}, cast(raw as text) as "raw text", ${values} from ${sql.table(table)}
+    where project_id = ${project} and raw is not null ${notDeleted(stream)} and ${from} order by ${keys} limit ${limit}`.execute(
+    db,
+  )
+  const found = rows.map((row) => {
+    const key = keyColumns.map((name) => String(row[name]))
+    const parsed = parse(parseJson(decodeJson(kind, String(row['raw text']))), key)
+    const isWrong = ({ name, type, field }: InsertedColumn, n: number) => {
+      if (parsed === undefined || (field === undefined && !Object.hasOwn(parsed.columns, name))) return false
+      const value =
+        field === undefined ? parsed.columns[name] : fittingValue(field.type, parsed.extraFields.get(field.path))
+      return comparable(type, row[`value ${n}`]) !== comparable(type, encodeValue(kind, type, value))
+    }
+    return { key, columns: compared.filter(isWrong).map(({ name }) => name) }
+  })
+  return {
+    last: rows.length < limit ? null : (found.at(-1)?.key ?? null),
+    wrong: found.filter(({ columns }) => columns.length > 0),
+  }
+}
+
+async function readUnfilled({ db }: ProjectDb, stream: StreamName): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ name: string }>`select distinct column_name as name from discovered_fields
+    where stream = ${stream} and fill_after is not null and column_name is not null`.execute(db)
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** One text for each value, as it is stored and as it would be. */
+function comparable(type: ColumnType, value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  return type === 'json' ? toCanonicalJson(String(value)) : String(value)
+}
+
+/** `visitors.score`, the column that has all values, and the type that it kept. */
+export type NarrowColumn = { readonly column: string; readonly replacedBy: string; readonly type: FieldType }
+
+/** The former columns that still exist: of a project's fields, in these streams. */
+export async function listFormerColumns(
+  { db, kind, project }: ProjectDb,
+  streams: readonly StreamName[],
+): Promise<readonly NarrowColumn[]> {
+  const found: NarrowColumn[] = []
+  for (const stream of streams) {
+    const { table } = streamSpecs[stream]
+    const { byPath, recordedPaths } = await readDiscoveredFields(db, kind, project, stream)
+    for (const { path, column, formerColumns } of byPath.values())
+      for (const { name, type } of recordedPaths.has(path) ? formerColumns : [])
+        found.push({ column: `${table}.${name}`, replacedBy: `${table}.${column}`, type })
+  }
+  return found
+}

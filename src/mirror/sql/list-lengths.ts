@@ -1,0 +1,60 @@
+/** How long the lists of messages are that were read whole, and which of them lack messages because all lists are limited. */
+import { sql } from 'kysely'
+import { type EpochMs, parseTime } from '../../values/time.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { ListLength } from '../core/list-cap.ts'
+import { listOpenGaps } from './gaps.ts'
+import { recordIncomplete, requestReread } from './pending-children.ts'
+
+/** The longest lists. */
+export function readLongestLists(context: ProjectDb, limit: number): Promise<ListLength[]> {
+  return readLengths(context, sql`listed_rows is not null`, sql`listed_rows desc, parent_id`, limit)
+}
+
+/** Lists of exactly so many rows that are taken for complete, in the order of their ids. */
+export function readCompleteLists(context: ProjectDb, rows: number, after: string | null, limit: number) {
+  const isComplete = sql`listed_rows = ${rows} and exists (select 1 from conversations as parent
+    where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id
+      and parent.messages_complete and parent.deleted_at is null)`
+  const isNext = after === null ? isComplete : sql`${isComplete} and parent_id > ${after}`
+  return readLengths(context, isNext, sql`parent_id`, limit)
+}
+
+async function readLengths(
+  { db, project }: ProjectDb,
+  condition: ReturnType<typeof sql>,
+  order: ReturnType<typeof sql>,
+  limit: number,
+): Promise<ListLength[]> {
+  type Row = { id: string; rows: number; began: string | null; oldest: string | null }
+  const { rows } = await sql<Row>`
+    select list.parent_id as id, list.listed_rows as rows,
+      (select created_at from conversations as parent
+        where parent.project_id = ${project} and parent.id = list.parent_id) as began,
+      (select min(created_at) from message_rows as message where message.project_id = ${project}
+        and message.conversation_id = list.parent_id and message.deleted_at is null) as oldest
+    from (select parent_id, listed_rows from sync_children
+      where project_id = ${project} and stream = 'messages' and ${condition}
+      order by ${order} limit ${limit}) as list`.execute(db)
+  return rows.map(({ id, began, oldest, ...length }) => {
+    return {
+      parentId: id,
+      rows: Number(length.rows),
+      began: parseTime(began) ?? null,
+      oldest: parseTime(oldest) ?? null,
+    }
+  })
+}
+
+/** Their lists are taken for incomplete. */
+export async function markListsIncomplete(trx: ProjectDb, conversations: readonly string[], why: string) {
+  for (const id of conversations) await recordIncomplete(trx, id, why)
+}
+
+/** Those whose gap has such a reason are read again. */
+export async function rereadUnlisted(trx: ProjectDb, isReason: (reason: string) => boolean, now: EpochMs) {
+  for (const { reason, dedupKey } of await listOpenGaps(trx, 'messages')) {
+    const [, parentId] = /^parent:([^:]+)$/.exec(dedupKey ?? '') ?? []
+    if (parentId !== undefined && isReason(reason)) await requestReread(trx, 'messages', parentId, now)
+  }
+}

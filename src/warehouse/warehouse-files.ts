@@ -1,0 +1,67 @@
+/**
+ * The files of a warehouse: how each is named, and which file it is, whatever link leads to it. What is beside a database, for SQLite
+ * or for this program, is listed here, so that nothing else is ever written over it.
+ */
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { DatabaseLocation } from './location.ts'
+
+type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
+
+/** By what each holds. `sends`: what is known to be sent, outside of the warehouse. `worker`: the lock of the embedded queue. */
+const endings = { log: '-wal', index: '-shm', journal: '-journal', sends: '-sends', worker: '-worker' } as const
+export type SideFile = keyof typeof endings
+
+export const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
+
+/** Beside the database itself and not beside a link to it, as SQLite has it for its own: all who open it find the same file. */
+export function sideFile({ path }: Pick<SqliteLocation, 'path'>, side: SideFile): string {
+  return `${databaseFile(path)}${endings[side]}`
+}
+
+function databaseFile(path: string): string {
+  return !isInMemory(path) && isLink(path) ? resolveLinks(path) : path
+}
+
+/** What is known to be sent: beside the SQLite file, else in the working folder. Null: the warehouse is in memory. `beside`: whose owner it gets. */
+export function sendsFile(location: DatabaseLocation): { readonly path: string; readonly beside: string } | null {
+  if (location.kind === 'postgres') return { path: 'deskmirror-sends', beside: '.' }
+  return isInMemory(location.path) ? null : { path: sideFile(location, 'sends'), beside: location.path }
+}
+
+/** `database`: the SQLite file. `beside`: all others that belong to it. Whether they exist or not. */
+export function filesOfWarehouse(location: DatabaseLocation) {
+  const sends = sendsFile(location)
+  if (sends === null) return { database: null, beside: [] }
+  if (location.kind === 'postgres') return { database: null, beside: [sends.path, ...certificateFiles(location.url)] }
+  const sides = Object.keys(endings) as readonly SideFile[]
+  return { database: databaseFile(location.path), beside: sides.map((side) => sideFile(location, side)) }
+}
+
+/** `?sslkey=PATH` and the like. */
+function certificateFiles(url: string): readonly string[] {
+  const given = URL.parse(url)?.searchParams ?? new URLSearchParams()
+  return ['sslcert', 'sslkey', 'sslrootcert'].flatMap((name) => given.get(name) ?? [])
+}
+
+/** The path without links, also of a file that does not exist, through a link that leads to nothing. */
+export function resolveLinks(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    const folder = dirname(path)
+    if (!isMissing || folder === path) return resolve(path)
+    const target = isLink(path) ? readlinkSync(path) : null
+    if (target === null) return join(resolveLinks(folder), basename(path))
+    return resolveLinks(resolve(resolveLinks(folder), target))
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
+}

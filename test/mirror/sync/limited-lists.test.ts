@@ -1,0 +1,62 @@
+/** Lists of messages that end at a number of rows without saying so: no conversation is taken for complete that is not. */
+import { expect, test } from 'vitest'
+import { suspectListCap } from '../../../src/mirror/core/list-cap.ts'
+import type { Switches } from '../../../src/sandbox/switches.ts'
+import { databases } from '../../support/databases.ts'
+import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
+import { withSandbox } from './with-sandbox.ts'
+
+const lists = { conversations: 24, visitors: 2, calls: 0, days: 9, activityPerVisitor: 0 } as const
+const size = { ...lists, messagesPerConversation: [3, 45] } as const
+const streams = ['conversations', 'messages'] as const
+
+const services: Record<string, Partial<Switches>> = {
+  'shows the last 20, whatever is asked for': { 'messages.paging': 'all', 'messages.most': 20 },
+  'shows the last 20, and refuses bounds': {
+    'messages.paging': 'limit',
+    'messages.most': 20,
+    'query.unknown': 'rejected',
+  },
+  'shows those of the last 20 that a bound selects': { 'messages.paging': 'before', 'messages.most': 20 },
+}
+
+for (const [name, switches] of Object.entries(services))
+  for (const db of databases.slice(0, name.includes('last 20, whatever') ? 2 : 1))
+    test(`no conversation counts as complete of which messages are missing: a service that ${name} — ${db.name}`, async () => {
+      await withSandbox({ seed: 1, speed: 0, size, switches, db, streams }, async ({ sandbox, warehouse, sync }) => {
+        for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
+          expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
+          expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
+          sandbox.advance(60_000)
+          sandbox.applyRandomMutations(10, 1, ['visitorWrites'])
+        }
+        const [whole] = await warehouse.query('select count(*) as n from conversations where messages_complete')
+        expect(Number(whole!.n)).toBeGreaterThan(5)
+        sandbox.setSwitches({ 'messages.most': 0 })
+        await sync({ mode: 'reconcile' })
+        expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+        expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+      })
+    })
+
+test('more new messages than a limited list shows make the conversation incomplete', async () => {
+  const short = { ...lists, conversations: 1, messagesPerConversation: [8, 8] } as const
+  const switches = { 'messages.paging': 'all', 'messages.most': 20 } as const
+  await withSandbox({ seed: 1, speed: 0, size: short, switches, streams }, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    const id = [...sandbox.truth('conversations')][0]!.id!
+    for (let n = 0; n < 30; n++) sandbox.mutate.visitorWrites(id, `Message ${n}`)
+    expect(await sync()).toMatchObject({ outcome: 'gaps' })
+    expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
+  })
+})
+
+test('a conversation has as many messages as the longest list by chance: it counts as complete', () => {
+  const list = (rows: number, oldest: number) => ({ parentId: `c${rows}`, rows, began: 1000, oldest })
+  expect(suspectListCap([20, 20, 20, 5, 4].map((rows) => list(rows, 1000)))).toBeNull()
+  // Conversations whose lists begin later than they do, of all lengths.
+  expect(suspectListCap([20, 19, 19, 18, 17, 12, 5].map((rows) => list(rows, 2000)))).toBeNull()
+  expect(suspectListCap([20, 20, 20, 20, 19, 12, 5].map((rows) => list(rows, 2000)))).toBe(20)
+  expect(suspectListCap([list(20, 2000), list(12, 1000), list(9, 1000), list(4, 1000)])).toBe(20)
+  expect(suspectListCap([3, 3, 3, 3].map((rows) => list(rows, 2000)))).toBeNull()
+})

@@ -1,0 +1,105 @@
+/** A 429 after a write: the documented one says that nothing was done; what shows otherwise forbids another send. */
+import { expect, test } from 'vitest'
+import { listBatches } from '../../src/app/batches.ts'
+import { readStatus } from '../../src/maintenance/sql/status.ts'
+import type { Switches } from '../../src/sandbox/switches.ts'
+import { configOf } from '../mirror/sync/sync-sandbox.ts'
+import { usualPolicy } from '../support/budget-policy.ts'
+import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
+
+const quick = { rate: { requests: 1e9, windowMs: 500 }, verifyAfterMs: 100 }
+const line = (conversation: string) => ({
+  operation: 'message',
+  conversation_id: conversation,
+  content: 'Tom & Jerry   are on their way to you',
+  sender_name: 'Ann',
+})
+
+const forms: readonly (readonly [Partial<Switches>, string])[] = [
+  [{}, 'conflict'],
+  [{ 'reply.text': 'trimmed' }, 'conflict'],
+  [{ 'reply.text': 'signed' }, 'uncertain'],
+  [{ 'reply.text': 'escaped' }, 'uncertain'],
+  [{ 'reply.text': 'redacted', 'reply.kind': 'event' }, 'uncertain'],
+  [{ 'reply.name': 'team' }, 'uncertain'],
+  [{ 'reply.late': 30_000 }, 'uncertain'],
+]
+
+for (const kind of ['foreign-429-after', 'html-429-after'] as const)
+  for (const [switches, becomes] of forms)
+    test(`a reply that arrived although it was answered 429 is not sent again (${kind}, ${JSON.stringify(switches)})`, async () => {
+      const o = await createOutboxFixture({ switches, project: quick })
+      o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
+      await o.queue(line(o.conversation(0)))
+      await o.push()
+      expect(await o.statuses()).toEqual([becomes])
+      expect(performedWrites(o.sandbox)).toHaveLength(1)
+    })
+
+test('a visitor who writes during the pause does not hold up the reply', async () => {
+  const o = await createOutboxFixture({ project: quick })
+  o.sandbox.scriptFault({ kind: 'foreign-429', operation: 'sendMessage' })
+  await o.queue(line(o.conversation(0)))
+  const pushed = o.push()
+  await expect.poll(() => o.sandbox.counts().byFault['foreign-429'], { timeout: 120_000 }).toBe(1)
+  o.sandbox.mutate.visitorWrites(o.conversation(0), 'Are you there?')
+  await pushed
+  expect(await o.statuses()).toEqual(['succeeded'])
+})
+
+for (const [kind, becomes] of [
+  ['foreign-429', 'succeeded'],
+  ['html-429', 'uncertain'],
+  ['html-429-after', 'uncertain'],
+] as const)
+  test(`a note that was answered 429 (${kind}) is ${becomes}`, async () => {
+    const o = await createOutboxFixture({ project: quick })
+    o.sandbox.scriptFault({ kind, operation: 'addNote' })
+    await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'Once.' })
+    await o.push()
+    expect(await o.statuses()).toEqual([becomes])
+  })
+
+for (const shows of ['reopened', 'all'] as const)
+  test(`a reply that its conversation shows (${shows}) and the list hides is not sent again`, async () => {
+    const o = await createOutboxFixture({ project: quick, switches: { 'reply.late': 30_000, 'reply.shows': shows } })
+    const [c] = o.conversations() as [string]
+    o.sandbox.mutate.setHandled(c, true)
+    o.sandbox.scriptFault({ kind: 'reset-after', operation: 'sendMessage' })
+    await o.queue(line(c))
+    await o.push()
+    expect(await o.statuses()).toEqual(['uncertain'])
+    expect(performedWrites(o.sandbox)).toHaveLength(1)
+  })
+
+for (const stores of ['one-space', 'lower-case', 'untagged', 'empty'] as const)
+  test(`its own correction that the service stores in another form (${stores}) is no change by someone else`, async () => {
+    const o = await createOutboxFixture({ switches: { 'visitors.stores': stores } })
+    const correction = (fields: object) => ({ operation: 'visitor', visitor_id: o.visitor(0), ...fields })
+    await o.queue(
+      correction({ name: 'Ada  King', email: 'Ada+Shop@example.org' }),
+      correction({ name: null, email: null }),
+      correction({ name: 'Bea', email: 'bea+shop@example.org' }),
+      correction({ email: null }),
+    )
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded', 'succeeded'])
+  })
+
+for (const database of ['sqlite', 'postgres'] as const)
+  test(`a pause that the service asked for is seen by the status and by batches (${database})`, async () => {
+    const o = await createOutboxFixture({ database })
+    const context = o.warehouse.projectDb(o.sandbox.projectId)
+    await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'Once.' })
+    await o.warehouse.query(`update writebacks set batch_id = 'notes'`)
+    const until = Math.floor(Date.now() / 1000) * 1000 + 3_600_000
+    await o.warehouse.query(`insert into budget_pauses (project_id, kind, from_ms, to_ms)
+      values ('${o.sandbox.projectId}', 'throttled', ${until - 3_601_000}, ${until})`)
+    const { budget } = await readStatus(context, Date.now(), usualPolicy)
+    expect(Date.parse(budget.pausedUntil!)).toBe(until)
+    const { batches } = await listBatches(configOf(o.instance.url!, o.project), o.project, { limit: 5 })
+    expect(batches[0]?.estimate).toMatchObject({
+      restsBecause: expect.stringContaining('429'),
+      takesMs: expect.toSatisfy((ms: number) => ms > 3_500_000),
+    })
+  })
