@@ -184,7 +184,8 @@ const maxSuggestions = 3
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
 export async function requireBatch(outbox: Outbox, typed: string, what = 'nothing was changed'): Promise<BatchSummary> {
   const name = cleanKey(typed)
-  const batch = await outbox.findBatch(name)
+  // SQL may have named it otherwise.
+  const batch = (await outbox.findBatch(typed)) ?? (await outbox.findBatch(name))
   if (batch !== null) return batch
   const names = await outbox.listBatchNames(namesConsidered)
   const [only, ...others] = name === '' ? [] : names.filter((known) => known.startsWith(name))
