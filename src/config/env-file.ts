@@ -57,7 +57,7 @@ function readStatement(text: string, from: number, end: number): EnvAssignment |
   if (!/^[A-Za-z_][\w.-]*$/.test(name)) return { why: why.noAssignment }
   const given = trimInvisible(line.slice(equals + 1))
   const [quote = ''] = given
-  if (!quotes.includes(quote)) return { name, value: trimInvisible(given.replace(/#.*$/s, '')), from, to: end }
+  if (!quotes.includes(quote)) return { name, value: trimInvisible(given.split('#', 1).join('')), from, to: end }
   const open = text.indexOf(quote, from + equals)
   const close = text.indexOf(quote, open + 1)
   if (close < 0) return { why: why.openQuote }

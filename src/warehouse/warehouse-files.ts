@@ -9,7 +9,7 @@ import type { DatabaseLocation } from './location.ts'
 type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
 
 /** By what each holds. `sends`: what is known to be sent, outside of the warehouse. `worker`: the lock of the embedded queue. */
-const endings = { log: '-wal', index: '-shm', journal: '-journal', sends: '-sends', worker: '-worker' } as const
+const endings = { log: '-wal', index: '-shm', rollback: '-journal', sends: '-sends', worker: '-worker' } as const
 export type SideFile = keyof typeof endings
 
 export const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
