@@ -138,18 +138,27 @@ function toChangeRows({ id, conversation }: Made): Row[] {
     seen.push({ old: reopening.handledAt, new: null, at: reopening.reopenedAt + 120 })
   }
   if (handledAt !== null) seen.push({ old: null, new: handledAt, at: handledAt + 120 })
-  return seen
-    .filter(({ at }) => at >= mirroredSince)
-    .map((change, index) => ({
-      project_id: benchProject,
-      id: `${change.at}-${id}-${index}`,
-      conversation_id: id,
-      field: 'handled_at',
-      old_value: change.old === null ? null : timeText(change.old),
-      new_value: change.new === null ? null : timeText(change.new),
-      seen_at: timeText(change.at),
-      old_read_at: timeText(change.at - syncEverySeconds),
-    }))
+  const ofFlag = seen.filter(({ at }) => at >= mirroredSince)
+  const lastMessageBefore = (time: number) => conversation.messages.findLast(({ at }) => at <= time)?.at ?? null
+  // What the readings showed beside the flag, and the message that came after the last one.
+  const readings = [...ofFlag.map(({ at }) => at), ...(ofFlag.length > 0 ? [endsAt] : [])]
+  const ofMessages = readings.map((at, index) => ({
+    old: lastMessageBefore(index === readings.length - 1 ? (ofFlag.at(-1)?.at ?? at) : at - syncEverySeconds),
+    new: lastMessageBefore(at),
+    at,
+  }))
+  const toRow = (field: string) => (change: (typeof seen)[number], index: number) => ({
+    project_id: benchProject,
+    id: `${change.at}-${id}-${field}-${index}`,
+    conversation_id: id,
+    field,
+    old_value: change.old === null ? null : timeText(change.old),
+    new_value: change.new === null ? null : timeText(change.new),
+    seen_at: timeText(change.at),
+    old_read_at: timeText(change.at - syncEverySeconds),
+  })
+  const isChange = (change: (typeof seen)[number]) => change.old !== change.new
+  return [...ofFlag.map(toRow('handled_at')), ...ofMessages.filter(isChange).map(toRow('last_message_at'))]
 }
 
 function toVisitor(id: string, n: number, random: Random): Row {

@@ -99,11 +99,9 @@ function processStartTime(pid: number): string | undefined {
 
 function readStartFromPs(pid: number): string | undefined {
   try {
-    const [, state = '', start = ''] =
-      /^(\S+)\s+(.*)$/s.exec(
-        execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim(),
-      ) ?? []
-    return state.startsWith('Z') ? 'dead' : start.replace(/@/g, '')
+    const columns = ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)]
+    const [state = '', ...start] = execFileSync('ps', columns, { encoding: 'utf8' }).trim().split(/\s+/)
+    return state.startsWith('Z') ? 'dead' : start.join(' ').replaceAll('@', '')
   } catch {
     return undefined
   }

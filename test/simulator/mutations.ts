@@ -46,8 +46,8 @@ export const mutations: readonly Mutation[] = [
   {
     promise: 'a reply is looked for by ids: any new message may be it',
     file: 'src/outbox/handlers/message.ts',
-    line: `  if (other !== undefined)\n`,
-    instead: `  if (other !== undefined && matchesPayload(other, payload))\n`,
+    line: `  if (other !== undefined) return`,
+    instead: `  if (other !== undefined && matchesPayload(other, payload)) return`,
   },
   {
     promise: 'a lane is first in, first out',

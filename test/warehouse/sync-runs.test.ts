@@ -313,10 +313,13 @@ test('an ended process is dead, a running one is alive, and one on another machi
 
 /** A process that has ended, while its parent, which lives on, does not ask for that. */
 async function startZombie() {
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'])
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'])
   onTestFinished(() => void parent.kill('SIGKILL'))
   const [printed] = await once(parent.stdout, 'data')
   const pid = Number(printed)
+  // A shell would ask; what it has become does not.
+  while (readFileSync(`/proc/${parent.pid}/comm`, 'utf8') !== 'sleep\n') await setImmediate()
+  process.kill(pid, 'SIGKILL')
   while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await setImmediate()
   return pid
 }

@@ -41,10 +41,10 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const why = seen === null ? null : await findViolation(task, expect, seen)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     const snapshot = await readSnapshot(deps, writeback.target)
-    // After the messages: what arrives in between is then new to the list, too.
-    const trace = readTrace(seen ?? (await readTarget(task)))
     const found = (await findEarlierSend(task, payload, snapshot)) ?? (await findSentReply(task, payload, snapshot))
     if (found !== null) return { canSend: false, event: 'conflicted', ...found }
+    // After the messages: what arrives in between is then new to the list, too.
+    const trace = readTrace(seen ?? (await readTarget(task)))
     const doubt = await findArrival(task, snapshot, trace)
     if (doubt !== null) return { canSend: false, event: 'unverifiable', why: doubt }
     const { messages: current, isComplete } = snapshot
