@@ -245,6 +245,23 @@ test('of an erased visitor Postgres keeps nothing in statistics, indexes or file
   expect(search!.elsewhere.join()).toMatch(/backups.*write-ahead log.*pg_statistic/)
 })
 
+test('statistics of a partial index without rows, and copies elsewhere, are named with what removes them', async () => {
+  const { erase, own, warehouse } = await mirrorOnePerson('postgres')
+  const isOwn = `conversation_id = '${own[0]}'`
+  await warehouse.query(`insert into message_rows (project_id, conversation_id, id, content, synced_at, asked_at)
+    select project_id, conversation_id, 900000 + n, 'A secret of theirs, number ' || n, synced_at, 0
+    from message_rows, generate_series(1, 20) as n where ${isOwn} and id = (select min(id) from message_rows where ${isOwn})`)
+  await warehouse.query(`create index own_partial on message_rows (lower(content)) where ${isOwn}`)
+  await warehouse.query('create publication own_publication for table visitors')
+  await warehouse.query('analyze message_rows')
+  const { search } = await erase(false)
+  expect(search!.remains.map(({ place, command }) => [place, command])).toEqual([
+    ['definition of own_partial', 'drop index own_partial'],
+    ['statistics of own_partial.lower', 'drop index own_partial, and create it again'],
+  ])
+  expect(search!.elsewhere.join()).toContain('subscribers of 1 publication')
+})
+
 test('while an older transaction is open, deleted rows stay in the files of Postgres, and it is said', async () => {
   const { erase, instance } = await mirrorOnePerson('postgres')
   const reader = await instance.open()

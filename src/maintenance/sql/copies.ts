@@ -3,6 +3,7 @@
  * reach.
  */
 import { sql } from 'kysely'
+import { pluralize } from '../../values/format.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 
 /** In words, for people. */
@@ -19,10 +20,12 @@ export async function listCopies(db: Db): Promise<readonly string[]> {
     'the write-ahead log of Postgres, until Postgres overwrites it',
     'old rows of its catalog: a superuser removes them by `vacuum full pg_statistic, pg_statistic_ext_data`',
     ...(archives > 0 ? ['the archive of that log, which archive_mode fills'] : []),
-    ...(replicas > 0 ? [`${replicas} connected replicas, which follow within moments`] : []),
-    ...(slots > 0 ? [`${slots} replication slots that nobody reads, which keep that log`] : []),
+    ...(replicas > 0
+      ? [`${pluralize(replicas, 'connected replica')}: it has the same rows and files within moments`]
+      : []),
+    ...(slots > 0 ? [`that log for longer: ${pluralize(slots, 'replication slot')} that nobody reads`] : []),
     ...(publications > 0
-      ? [`subscribers of ${publications} publications: their tables follow, their statistics do not`]
+      ? [`subscribers of ${pluralize(publications, 'publication')}: their tables follow, their statistics do not`]
       : []),
   ]
 }
