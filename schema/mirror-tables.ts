@@ -2,10 +2,20 @@
 import { projectColumns, type TableSpec } from './column-types.ts'
 import type { ListStreamName, streamSpecs } from './stream-specs.ts'
 
+/** Likely names of undocumented fields with the id of a visitor or a conversation, best first. */
+export const likelyIdFields = {
+  visitors: ['visitorId', 'visitor_id', 'visitor.id'],
+  conversations: ['conversationId', 'conversation_id', 'conversation.id'],
+} as const
+
+const likelyFields = (list: keyof typeof likelyIdFields) =>
+  Object.fromEntries(likelyIdFields[list].map((path) => [`raw.${path}`, list]))
+
 type MirrorTableSpec = TableSpec & {
   /**
    * The columns and fields of `raw` with ids of a person, or of what is a person's: the rows are erased with them, and
-   * refused from then on.
+   * refused from then on. `raw[call_fields.visitor]`: the field that this setting names.
+   * `raw[*visitors]`: any field with a UUID.
    */
   readonly erasedWith: Readonly<Record<string, ListStreamName>>
 }
@@ -111,7 +121,14 @@ export const mirrorTables = {
     note: 'Calls.',
     key: ['project_id', 'id'],
     // What a call says about its visitor and its conversation is not documented.
-    erasedWith: { id: 'calls', 'raw.visitorId': 'visitors', 'raw.conversationId': 'conversations' },
+    erasedWith: {
+      id: 'calls',
+      ...likelyFields('visitors'),
+      ...likelyFields('conversations'),
+      'raw[call_fields.visitor]': 'visitors',
+      'raw[*visitors]': 'visitors',
+      'raw[*conversations]': 'conversations',
+    },
     columns: { ...rowColumns, id: ['key', 'id of the call in the service'], occurred_at: ['time?', 'when it started'] },
   },
   call_recordings: {
@@ -189,12 +206,18 @@ type Ids<T extends keyof Tables> = (keyof Tables[T]['columns'] & IdColumn) | (T 
 /** A table that has the id of a row of a list says so in `erasedWith`. */
 const tables = mirrorTables satisfies { [T in keyof Tables]: { erasedWith: Record<Ids<T>, ListStreamName> } }
 
-/** `field`: of the JSON in the column, which then is `raw`; null = the column is the id. */
-export type ErasedId = { readonly column: string; readonly field: string | null; readonly list: ListStreamName }
+/**
+ * Null: the column is the id. Else the JSON in the column has it: at a path, at the path that `call_fields` has, or
+ * anywhere.
+ */
+type IdField = { readonly path: string } | { readonly setting: string } | 'any' | null
+export type ErasedId = { readonly column: string; readonly field: IdField; readonly list: ListStreamName }
 
-const toId = ([path, list]: [string, ListStreamName]): ErasedId => {
-  const [column = path, field = null] = path.split('.')
-  return { column, field, list }
+const toId = ([name, list]: [string, ListStreamName]): ErasedId => {
+  const [, path, setting] = /^raw(?:\.(.+)|\[call_fields\.(\w+)\]|\[\*\w+\])$/.exec(name) ?? []
+  if (path !== undefined) return { column: 'raw', field: { path }, list }
+  if (setting !== undefined) return { column: 'raw', field: { setting }, list }
+  return name.startsWith('raw[') ? { column: 'raw', field: 'any', list } : { column: name, field: null, list }
 }
 
 export const erasedTables: Readonly<Record<string, readonly ErasedId[]>> = Object.fromEntries(

@@ -1,7 +1,8 @@
 /** Makes the triggers of this version: those of write-backs and of logs, and those that store nothing of an erased person. */
 import type { DatabaseKind } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
-import { type ErasedId, erasedTables } from './mirror-tables.ts'
+import { erasedTables } from './mirror-tables.ts'
+import { namesErased, storedSettings } from './row-owners.ts'
 import {
   eachRow,
   eachStatement,
@@ -12,15 +13,6 @@ import {
 import { type SqliteTriggers, writebackTriggersInSqlite } from './writeback-triggers-sqlite.ts'
 
 const auditLogKept = 'the audit log is only ever added to'
-
-type Parts = { readonly lower: string; readonly erased: string; readonly field: (name: string) => string }
-
-function isErased(ids: readonly ErasedId[], parts: Parts): string {
-  const values = ids.map(
-    ({ column, field }) => `${parts.lower}(${field === null ? `new.${column}` : parts.field(field)})`,
-  )
-  return `exists (select 1 from ${parts.erased} where project_id = new.project_id and id in (${values.join(', ')}))`
-}
 
 export async function replaceTriggers(run: Run, kind: DatabaseKind): Promise<void> {
   if (kind === 'sqlite') await replaceInSqlite(run)
@@ -41,7 +33,6 @@ async function replaceInSqlite(run: Run): Promise<void> {
 }
 
 function triggersInSqlite(): SqliteTriggers {
-  const parts = { lower: 'lower', erased: 'erased_ids', field: (name: string) => `json_extract(new.raw, '$.${name}')` }
   return {
     ...writebackTriggersInSqlite(),
     console_events_kept: ['before update on console_events', `select raise(abort, '${auditLogKept}')`],
@@ -50,9 +41,12 @@ function triggersInSqlite(): SqliteTriggers {
       `select raise(abort, '${auditLogKept}')`,
     ],
     ...Object.fromEntries(
-      Object.entries(erasedTables).map(([table, ids]) => [
+      Object.keys(erasedTables).map((table) => [
         `${table}_erased`,
-        [`before insert on ${table} when ${isErased(ids, parts)}`, 'select raise(ignore)'],
+        [
+          `before insert on ${table} when ${namesErased('sqlite', table, storedSettings('new'))}`,
+          'select raise(ignore)',
+        ],
       ]),
     ),
   }
@@ -80,19 +74,16 @@ async function replaceInPostgres(run: Run): Promise<void> {
 }
 
 function otherTriggers(schema: string): PostgresTriggers {
-  const parts = {
-    lower: 'pg_catalog.lower',
-    erased: `${schema}.erased_ids`,
-    field: (name: string) => `new.raw ->> '${name}'`,
-  }
+  const source = storedSettings('new', `${schema}.call_fields`)
+  const isErased = (table: string) => namesErased('postgres', table, source, `${schema}.erased_ids`)
   const events = `${schema}.console_events`
   return {
     functions: {
       console_events_kept: refuse(auditLogKept),
       ...Object.fromEntries(
-        Object.entries(erasedTables).map(([table, ids]) => [
+        Object.keys(erasedTables).map((table) => [
           `${table}_erased`,
-          `if ${isErased(ids, parts)} then return null; end if; return new;`,
+          `if ${isErased(table)} then return null; end if; return new;`,
         ]),
       ),
     },

@@ -19,6 +19,7 @@ export {
   readAgentNames,
   readPeriodTable,
 } from './sql/read-period-table.ts'
+export { updateCallFields, writeCallFields } from './sql/reference-tables.ts'
 export { lastMessageAt, removeSearchEntries } from './sql/search-index.ts'
 export { explainDependentView, showDiscoveredColumns, updateAnalyticsViews } from './sql/views.ts'
 export { countOnlyService, describeDifference, waitingCounted, waitingNow } from './sql/waiting.ts'

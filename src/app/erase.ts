@@ -1,20 +1,32 @@
 /** Opens what the erasure of a visitor needs. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ErasedRows } from '../maintenance/maintenance.ts'
+import type { ErasedRows, RemainsReport } from '../maintenance/maintenance.ts'
+import { searchRemains } from '../maintenance/search-remains.ts'
 import { countErased, erase } from '../maintenance/sql/erase.ts'
 import type { ProjectName } from '../values/project.ts'
+import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { withWarehouse } from './open.ts'
 
-export type EraseReport = { readonly project: ProjectName; readonly dryRun: boolean; readonly rows: ErasedRows }
+export type EraseReport = {
+  readonly project: ProjectName
+  readonly dryRun: boolean
+  readonly rows: ErasedRows
+  /** What was found of the erased values afterwards; null: nothing was erased. */
+  readonly search: RemainsReport | null
+}
 
 /** Throws UserError if nothing is stored of the visitor, or a write-back to them is in flight. */
 export function eraseVisitor(
   config: Config,
-  { name, ...project }: ProjectConfig,
+  { name, projectId, analytics }: ProjectConfig,
   { visitor, by, dryRun }: { readonly visitor: string; readonly by: string; readonly dryRun: boolean },
 ): Promise<EraseReport> {
-  return withWarehouse(config, async ({ projectDb }) => {
-    const context = projectDb(project.projectId)
-    return { project: name, dryRun, rows: await (dryRun ? countErased(context, visitor) : erase(context, visitor, by)) }
+  return withWarehouse(config, async (warehouse) => {
+    const context = warehouse.projectDb(projectId)
+    const erasure = { visitor, calls: analytics.calls }
+    if (dryRun) return { project: name, dryRun, rows: await countErased(context, erasure), search: null }
+    const erased = await erase(context, erasure, by)
+    const search = await searchRemains(warehouse, parseDatabaseUrl(config.databaseUrl), erased)
+    return { project: name, dryRun, rows: erased.rows, search }
   })
 }

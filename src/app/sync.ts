@@ -1,6 +1,7 @@
 /** Runs `sync`: over streams of one project, under their locks, on its budget. A worker runs one for each time slice. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
+import { updateCallFields } from '../analytics/sql/reference-tables.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { readStreamStates } from '../maintenance/sql/gauges.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
@@ -154,8 +155,10 @@ export async function runSyncUnderLock(
       service.stop()
     })
     try {
-      const syncOnce = () =>
-        runSync({
+      const syncOnce = async () => {
+        const context = warehouse.projectDb(project.projectId)
+        await warehouse.retry.run(() => updateCallFields(context, project.analytics))
+        return runSync({
           ...project,
           mode: options.mode,
           streams: new Set(options.streams),
@@ -170,6 +173,7 @@ export async function runSyncUnderLock(
           onProgress: options.onProgress,
           log: options.log,
         })
+      }
       const { log, maxFactsMs } = options
       const factsOptions = { signal: service.signal, log, ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }) }
       const run = await withFreshFacts(warehouse, project, factsOptions, syncOnce)

@@ -11,6 +11,7 @@ export {
   type JobIdentity,
   type JobKind,
 } from './core/job-failure.ts'
+export { type RemainsReport, searchRemains } from './search-remains.ts'
 export { countErased, type ErasedRows, erase } from './sql/erase.ts'
 export {
   listAllPendingStreams,

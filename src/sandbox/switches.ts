@@ -36,7 +36,8 @@ const switchTable = {
   'calls.to': exclusiveBound,
   'calls.window': '0: days between `from` and `to` at most; more gets a 400; 0 = any number',
   'calls.range': 'optional | required: whether `from` and `to` must be given',
-  'calls.fields': 'plain | nested | snake: names and shape of a call',
+  'calls.fields':
+    'plain | nested | snake | caller: names and shape of a call; `caller`: its visitor is in `caller.ref`',
   'analytics.range': 'required | optional: whether `from` and `to` must be given',
   'analytics.day':
     'asked | UTC | America/New_York | Asia/Kathmandu: which time a rollup counts: from `from` to before `to`, or the day of that date in a zone of its own',

@@ -145,21 +145,27 @@ const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
 }
 
 type CallForm = (row: PhoneCall, projectId: string, draw: number) => JsonObject
+const plainCall: CallForm = (row, projectId, draw) => ({
+  id: row.id,
+  projectId,
+  visitorId: row.visitorId,
+  conversationId: null,
+  direction: draw % 2 === 0 ? 'inbound' : 'outbound',
+  status: row.outcome,
+  startedAt: shownTime(row.startedAt),
+  endedAt: shownTime(row.endedAt),
+  durationSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
+  cost: Math.round(toUnitInterval(draw) * 1000) / 1000,
+  tags: draw % 3 === 0 ? ['callback'] : [],
+  agent: draw % 5 === 0 ? null : { id: `agt_${draw % 12}`, name: 'Robin' },
+})
+
 const callForms: Record<Switches['calls.fields'], CallForm> = {
-  plain: (row, projectId, draw) => ({
-    id: row.id,
-    projectId,
-    visitorId: row.visitorId,
-    conversationId: null,
-    direction: draw % 2 === 0 ? 'inbound' : 'outbound',
-    status: row.outcome,
-    startedAt: shownTime(row.startedAt),
-    endedAt: shownTime(row.endedAt),
-    durationSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
-    cost: Math.round(toUnitInterval(draw) * 1000) / 1000,
-    tags: draw % 3 === 0 ? ['callback'] : [],
-    agent: draw % 5 === 0 ? null : { id: `agt_${draw % 12}`, name: 'Robin' },
-  }),
+  plain: plainCall,
+  caller: (row, ...more) => {
+    const { visitorId, ...fields } = plainCall(row, ...more)
+    return { ...fields, caller: { ref: visitorId ?? null, kind: 'visitor' } }
+  },
   nested: (row, projectId, draw) => ({
     id: row.id,
     project: { id: projectId },

@@ -1,6 +1,8 @@
 /** A person who is erased is nowhere in the warehouse, and no sync brings them back. */
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { streamNames } from '../../schema/stream-specs.ts'
@@ -9,6 +11,7 @@ import { eraseVisitor } from '../../src/app/erase.ts'
 import { verifyProject } from '../../src/app/verify.ts'
 import { createAuditStore } from '../../src/mirror/sql/audits.ts'
 import { createAuditLog } from '../../src/warehouse/audit-log.ts'
+import { inSnapshot } from '../../src/warehouse/transactions.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../outbox/outbox-fixture.ts'
 
@@ -26,20 +29,27 @@ const auditCounts = {
   tookMs: 1,
 }
 
-async function mirrorOnePerson(database: 'sqlite' | 'postgres') {
+type Options = { readonly calls?: 'plain' | 'caller' | 'nested'; readonly visitors?: number; readonly field?: string }
+
+/** `field`: what the setting analytics.calls.visitor names. */
+async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: Options = {}) {
+  const { calls = 'plain', visitors: people = 4, field = null } = options
   const fixture = await createOutboxFixture({
     database,
     mirrored: false,
-    size: { conversations: 12, visitors: 4, calls: 8, activityPerVisitor: 3, days: 2 },
+    size: { conversations: 12, visitors: people, calls: 8, activityPerVisitor: 3, days: 2 },
+    switches: { 'calls.fields': calls },
   })
   const { instance, sandbox, warehouse } = fixture
+  const { analytics } = projectConfigOf(sandbox)
+  const settings = { analytics: { ...analytics, calls: { ...analytics.calls, visitor: field } } }
   const sync = (mode: 'incremental' | 'full' | 'reconcile') =>
-    syncOnce(instance.url!, sandbox, { streams: streamNames, mode })
+    syncOnce(instance.url!, sandbox, { streams: streamNames, mode, project: settings })
   await sync('incremental')
   const conversations = [...sandbox.truth('conversations')].map(({ row }) => row as { id: string; visitorId: string })
   const visitor = conversations[0]!.visitorId
   const own = conversations.filter(({ visitorId }) => visitorId === visitor).map(({ id }) => id)
-  const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
+  const project = projectConfigOf(sandbox, { verifyAfterMs: 200, ...settings })
   const erase = (dryRun: boolean, id = visitor) =>
     eraseVisitor(configOf(instance.url!, project), project, { visitor: id, by, dryRun })
   const [person] = await warehouse.query(`select name, email from visitors where id = '${visitor}'`)
@@ -134,5 +144,184 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await expect(erase(false)).rejects.toThrow(/may or may not have arrived/)
       expect(await warehouse.query('select * from erased_ids')).toEqual([])
     })
+
+    test.each([
+      ['the field that a setting names', { calls: 'caller', field: 'caller.ref' }],
+      ['any field, if it is a UUID', { calls: 'nested' }],
+      ['the field that views try', { calls: 'plain' }],
+    ] as const)('takes the calls whose visitor stands in %s, and no sync brings one back', async (_, options) => {
+      const { erase, sync, verify, visitor, sandbox, warehouse } = await mirrorOnePerson(database, options)
+      sandbox.mutate.addCall(visitor)
+      await sync('incremental')
+      const ofVisitor = `lower(cast(raw as text)) like '%${visitor.toLowerCase()}%'`
+      const count = async () => (await warehouse.query(`select id from calls where ${ofVisitor}`)).length
+      const before = await count()
+      expect(before).toBeGreaterThan(0)
+      expect((await erase(true)).rows.calls).toBe(before)
+      const { rows, search } = await erase(false)
+      expect([rows.calls, await count(), search?.remains]).toEqual([before, 0, []])
+      // Neither these nor new ones.
+      sandbox.mutate.addCall(visitor)
+      sandbox.mutate.addConversation(visitor, 'Hello, it is me once more.')
+      for (const mode of ['incremental', 'reconcile', 'full'] as const) await sync(mode)
+      expect([await count(), (await verify()).differences]).toEqual([0, []])
+      expect(await warehouse.query(`select 1 from message_rows where content = 'Hello, it is me once more.'`)).toEqual(
+        [],
+      )
+    })
+
+    test('takes a short id only from fields that are the visitor, and refuses it there', async () => {
+      const { erase, sandbox, warehouse } = await mirrorOnePerson(database, { field: 'caller.ref' })
+      const insertCall = (id: string, raw: string) =>
+        warehouse.query(`insert into calls (project_id, id, raw, synced_at, run_id, asked_at)
+          values ('${sandbox.projectId}', '${id}', '${raw}', '2026-01-01T00:00:00Z', 'r', 0)`)
+      const visitorRow = `'${sandbox.projectId}', 'v7', '{"id":"v7"}', '2026-01-01T00:00:00Z', 'r', 0`
+      await warehouse.query(
+        `insert into visitors (project_id, id, raw, synced_at, run_id, asked_at) values (${visitorRow})`,
+      )
+      await insertCall('k1', '{"id":"k1","caller":{"ref":"V7"}}')
+      await insertCall('k2', '{"id":"k2","room":"v7"}')
+      expect((await erase(false, 'v7')).rows).toEqual({ visitors: 1, calls: 1 })
+      await insertCall('k3', '{"id":"k3","caller":{"ref":"V7"}}')
+      await insertCall('k4', '{"id":"k4","room":"v7"}')
+      const left = await warehouse.query(`select id from calls where id in ('k1', 'k2', 'k3', 'k4') order by id`)
+      expect(left.map(({ id }) => id)).toEqual(['k2', 'k4'])
+    })
+
+    test('says where else their address stands, never the address, and nothing of a short name', async () => {
+      const { erase, person, visitor, warehouse, visitors, sync, sandbox } = await mirrorOnePerson(database)
+      const other = visitors().find((id) => id !== visitor)!
+      sandbox.mutate.renameVisitor(visitor, 'Al', 'jo@example.com')
+      sandbox.mutate.renameVisitor(other, 'Alan Alder', 'mojo@example.com')
+      await sync('full')
+      expect(person.email).not.toBe('jo@example.com')
+      await warehouse.query(`create table own_copy as select id, email, raw from visitors`)
+      await warehouse.query(`create view vip as select id from visitors where email = 'jo@example.com'`)
+      await warehouse.query(`insert into service_behaviours (project_id, name, value, evidence, learned_at)
+        values ('p', 'n', 'v', 'as jo@example.com shows', '2026-01-01T00:00:00Z')`)
+      if (database === 'postgres')
+        await warehouse.query('create materialized view own_view as select email from visitors')
+      const { search } = await erase(false)
+      const commands = Object.fromEntries(search!.remains.map(({ place, command }) => [place, command]))
+      const files = database === 'sqlite' ? {} : { 'own_view.email': 'refresh materialized view own_view' }
+      expect(commands).toEqual({
+        'own_copy.id': null,
+        'own_copy.email': null,
+        'own_copy.raw': null,
+        'service_behaviours.evidence': null,
+        'definition of vip': 'drop view vip',
+        ...files,
+      })
+      expect(JSON.stringify(search)).not.toContain('jo@')
+      expect(search!.elsewhere[0]).toContain('backups')
+    })
   })
 }
+
+test('of an erased visitor Postgres keeps nothing in statistics, indexes or files of tables', async () => {
+  const { erase, person, visitor, warehouse, visitors } = await mirrorOnePerson('postgres')
+  await warehouse.query('create index own_index on visitors (lower(email), name)')
+  await warehouse.query('create index own_rows on visitors (lower(cast(raw as text)))')
+  await warehouse.query('create statistics own_statistics (mcv) on name, email from visitors')
+  await warehouse.query('analyze')
+  const kept = async () => {
+    const found = await warehouse.query(`select cast(s as text) as t from pg_stats s where schemaname = current_schema()
+      and tablename <> 'erased_ids' union all select cast(s as text) from pg_stats_ext s`)
+    const all = JSON.stringify(found).toLowerCase()
+    return [person.email, person.name, visitor].filter((value) => all.includes(String(value).toLowerCase()))
+  }
+  expect(await kept()).not.toEqual([])
+  const file = async () => (await warehouse.query(`select pg_relation_filenode('visitors') as file`))[0]!.file
+  const before = await file()
+  const { search } = await erase(false)
+  expect([await kept(), search!.remains, (await file()) !== before]).toEqual([[], [], true])
+  // The last visitor: of an empty table, `analyze` alone would change nothing.
+  for (const id of visitors().filter((one) => one !== visitor))
+    expect((await erase(false, id)).search!.remains).toEqual([])
+  expect(await warehouse.query('select 1 from visitors')).toEqual([])
+  const emails = await warehouse.query(`select most_common_vals, histogram_bounds from pg_stats
+    where schemaname = current_schema() and tablename = 'visitors' and attname = 'email'`)
+  expect(JSON.stringify(emails)).not.toContain('@')
+  expect(search!.elsewhere.join()).toMatch(/backups.*write-ahead log.*pg_statistic/)
+})
+
+test('statistics of a partial index without rows, and copies elsewhere, are named with what removes them', async () => {
+  const { erase, own, warehouse } = await mirrorOnePerson('postgres')
+  const isOwn = `conversation_id = '${own[0]}'`
+  await warehouse.query(`insert into message_rows (project_id, conversation_id, id, content, synced_at, asked_at)
+    select project_id, conversation_id, 900000 + n, 'A secret of theirs, number ' || n, synced_at, 0
+    from message_rows, generate_series(1, 20) as n where ${isOwn} and id = (select min(id) from message_rows where ${isOwn})`)
+  await warehouse.query(`create index own_partial on message_rows (lower(content)) where ${isOwn}`)
+  await warehouse.query('create publication own_publication for table visitors')
+  await warehouse.query('analyze message_rows')
+  const { search } = await erase(false)
+  expect(search!.remains.map(({ place, command }) => [place, command])).toEqual([
+    ['definition of own_partial', 'drop index own_partial'],
+    ['statistics of own_partial.lower', 'drop index own_partial, and create it again'],
+  ])
+  expect(search!.elsewhere.join()).toContain('subscribers of 1 publication')
+})
+
+test('while an older transaction is open, deleted rows stay in the files of Postgres, and it is said', async () => {
+  const { erase, instance } = await mirrorOnePerson('postgres')
+  const reader = await instance.open()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>()
+  const reading = inSnapshot(reader.db, 'postgres', async (read) => {
+    await read(sql`select count(*) from visitors`)
+    opened()
+    await promise
+  })
+  await isOpen
+  const { search } = await erase(false).finally(resolve)
+  await reading
+  expect(search!.remains).toEqual([
+    expect.objectContaining({ values: null, command: expect.stringMatching(/^vacuum full .*visitors/) }),
+  ])
+})
+
+test('while another process reads a SQLite file, its log keeps what was erased, and it is said', async () => {
+  const { erase, instance, person, queue, visitor } = await mirrorOnePerson('sqlite')
+  await queue({ operation: 'note', visitor_id: visitor, content: 'A secret note of theirs.' })
+  const path = instance.url.slice('sqlite:'.length)
+  const reader = new Sqlite(path, { readonly: true })
+  const secrets = ['A secret note of theirs.', String(person.email)]
+  const contentOf = (file: string) => (existsSync(file) ? readFileSync(file, 'latin1') : '')
+  const inFiles = () => secrets.filter((text) => [path, `${path}-wal`].some((file) => contentOf(file).includes(text)))
+  reader.exec('begin')
+  reader.prepare('select count(*) from visitors').get()
+  writeFileSync(`${path}.bak`, readFileSync(`${path}-wal`))
+  const { search } = await erase(false)
+  const named = search!.remains.map(({ place, values }) => [place, values! > 0])
+  expect(named).toContainEqual(['main.db-wal', true])
+  expect(named).toContainEqual(['main.db.bak', true])
+  expect(inFiles()).toEqual(secrets)
+  const { command } = search!.remains.find(({ place }) => place === 'main.db-wal')!
+  expect(command).toContain(`sqlite3 ${path} "`)
+  // What the command runs, once the reader has ended.
+  reader.exec('commit')
+  reader.close()
+  const own = new Sqlite(path)
+  own.exec(/"(.*)"/.exec(command!)![1]!)
+  own.close()
+  expect(inFiles()).toEqual([])
+})
+
+test('a SQLite file has no byte of what was erased, nor has its log, with a worker beside it', async () => {
+  const { erase, instance, own, person, visitor, queue, push, words } = await mirrorOnePerson('sqlite')
+  await queue(
+    { operation: 'note', visitor_id: visitor, content: 'Secret note of them.' },
+    { operation: 'message', conversation_id: own[0], content: 'Secret reply to them.', sender_name: 'Ann' },
+  )
+  await push()
+  const worker = await instance.open()
+  await worker.query('select count(*) from messages')
+  const { search } = await erase(false)
+  const path = instance.url.slice('sqlite:'.length)
+  const all = [path, `${path}-wal`, `${path}-sends`].filter(existsSync).map((file) => readFileSync(file, 'latin1'))
+  const texts = ['Secret note of them.', 'Secret reply to them.', String(person.email), words[0]!]
+  expect(texts.filter((text) => all.some((bytes) => bytes.includes(text)))).toEqual([])
+  expect(search).toMatchObject({ remains: [], unread: [] })
+  expect(search!.files).toBeGreaterThanOrEqual(2)
+  expect(search!.values).toBeGreaterThan(5)
+})

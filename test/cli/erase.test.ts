@@ -13,8 +13,25 @@ test.concurrent('erase shows what would go, and deletes it only with --yes', asy
   const erased = await run(['erase', '--visitor', visitor(0), '--yes', '--json'])
   expect([erased.exit, await isStored()]).toEqual([0, false])
   expect(JSON.parse(erased.out)).toMatchObject({ project: 'default', dryRun: false, rows: { visitors: 1 } })
+  expect(JSON.parse(erased.out).search).toMatchObject({ remains: [], unread: [] })
   const again = await run(['erase', '--visitor', visitor(0), '--yes'])
   expect([again.exit, again.err]).toEqual([2, expect.stringContaining('nothing is stored of the visitor')])
+})
+
+test.concurrent('erase says in words and by its exit code what is left where, and never a value', async ({
+  onTestFinished,
+}) => {
+  const { run, visitor, warehouse, service } = await startCliScenario(onTestFinished)
+  const erased = await run(['erase', '--visitor', visitor(0), '--yes'])
+  expect(erased).toMatchObject({ exit: 0, out: expect.stringMatching(/files?: nothing is left\n/) })
+  expect(erased.out).toContain('out of reach (docs/guide.md):\n  backups')
+  await warehouse.query(`update visitors set email = 'jane@example.com' where id = '${visitor(1)}'`)
+  await warehouse.query(`insert into writeback_batches (project_id, id, title, rows, created_at)
+    values ('${service.projectId}', 'b', 'to jane@example.com', 0, '2026-01-01T00:00:00Z')`)
+  const left = await run(['erase', '--visitor', visitor(1), '--yes'])
+  expect(left.exit).toBe(3)
+  expect(left.out).toMatch(/this is left\n {2}writeback_batches\.title: 1 value; .*\n {4}no command removes it/)
+  expect(left.out + left.err).not.toContain('jane@')
 })
 
 test.concurrent('status and push name the command that lets a restored warehouse send again', async ({

@@ -5,6 +5,7 @@ import { earliestTime } from '../../mirror/sql/mirror-state.ts'
 import { daySeconds, parseTime } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inTransaction } from '../../warehouse/transactions.ts'
 import { calendarRange, calendarRows, slaRows, type TimeRange } from '../core/calendar.ts'
 import { createRoleOfSender, senderTypeRows } from '../core/sender-roles.ts'
 import { insertRows, replaceRows } from './fact-rows.ts'
@@ -14,13 +15,32 @@ export async function writeReferenceTables(trx: ProjectDb, settings: FactsSettin
   const { analytics, timeZone } = settings
   await writeCalendar(trx, settings)
   await replaceRows(trx, 'dim_sla', slaRows(analytics.targets))
-  await replaceRows(trx, 'call_fields', [analytics.calls])
+  await writeCallFields(trx, analytics)
   // The settings may have changed: all known sender types get their roles.
   await replaceRows(trx, 'dim_sender_type', senderTypeRows(await listSenderTypes(trx), analytics.roles))
   await sql`
     update facts_state set version = ${factsVersion}, fingerprint = ${fingerprintsOf(settings).all},
       time_zone = ${timeZone}, personal_data = ${analytics.personalData ? sql`true` : sql`false`}
     where project_id = ${trx.project}`.execute(trx.db)
+}
+
+/**
+ * What calls say about their visitor decides whose they are, so an erasure writes it, and each sync
+ * before it stores calls; what else is shown of the settings may wait for the facts.
+ */
+export async function updateCallFields(context: ProjectDb, { calls }: Pick<AnalyticsSettings, 'calls'>): Promise<void> {
+  if (!(await areCallFieldsStored(context, calls)))
+    await inTransaction(context, (trx) => writeCallFields(trx, { calls }))
+}
+
+export function writeCallFields(trx: ProjectDb, { calls }: Pick<AnalyticsSettings, 'calls'>): Promise<void> {
+  return replaceRows(trx, 'call_fields', [calls])
+}
+
+async function areCallFieldsStored({ db, project }: ProjectDb, calls: AnalyticsSettings['calls']): Promise<boolean> {
+  const row = await db.selectFrom('call_fields').selectAll().where('project_id', '=', project).executeTakeFirst()
+  const stored: Readonly<Record<string, unknown>> = row ?? {}
+  return row !== undefined && Object.entries(calls).every(([name, path]) => stored[name] === path)
 }
 
 export async function writeCalendar(trx: ProjectDb, { analytics, timeZone }: FactsSettings): Promise<void> {

@@ -1,5 +1,6 @@
 /** Calls, one by one and by day. */
 
+import { likelyIdFields } from '../../../schema/mirror-tables.ts'
 import { countIf, type MergedSource, median, mergedView, percentileSource, queryView } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
 import { type AnalyticsView, kind, orNull, projectId } from './view-spec.ts'
@@ -9,7 +10,7 @@ import { type AnalyticsView, kind, orNull, projectId } from './view-spec.ts'
  * (`call_fields`), or likely names, tried in this order. Discovered columns hold the same, but a view must not depend on one.
  */
 const likelyNames = {
-  visitor: ['visitorId', 'visitor_id', 'visitor.id'],
+  visitor: likelyIdFields.visitors,
   ended: ['endedAt', 'ended_at', 'endTime'],
   outcome: ['outcome', 'status', 'result'],
   duration: ['durationSeconds', 'duration_seconds'],

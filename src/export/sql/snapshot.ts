@@ -4,10 +4,10 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
-import type { ConnectionPool, Db, DbConnection, ValueList } from '../../warehouse/connection-pool.ts'
+import type { ConnectionPool, Db, DbConnection } from '../../warehouse/connection-pool.ts'
 import { typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeText } from '../../warehouse/escape.ts'
-import { maxRows, rowSize, targetSize } from '../../warehouse/sqlite.ts'
+import { cursorReader, type ReadBatches } from '../../warehouse/postgres-cursor.ts'
 import type {
   ExportColumn,
   ExportCondition,
@@ -93,37 +93,6 @@ function explainViewError({ name, kind }: ObjectName, error: unknown): never {
     next: `correct it: \`select * from ${name}\` in the database shows the error`,
     exitCode: 2,
   })
-}
-
-/** Rows as the database returns them, as lists of values in the order of these columns. */
-type ReadBatches = (
-  text: string,
-  parameters: readonly unknown[],
-  columns: readonly string[],
-) => AsyncIterable<readonly ValueList[]>
-
-/** Reads through a cursor of Postgres. */
-function cursorReader(connection: DbConnection): ReadBatches {
-  let cursors = 0
-  return async function* (text, parameters, columns) {
-    // Each has a name of its own, as one that was not read to its end stays open.
-    const cursor = `export_${++cursors}`
-    await connection.run(`declare ${cursor} no scroll cursor for ${text}`, parameters)
-    for (let rows = 10; ; ) {
-      const fetched = await connection.run(`fetch forward ${rows} from ${cursor}`, [])
-      const batch = (fetched.rows as Readonly<Record<string, unknown>>[]).map((row) => columns.map((name) => row[name]))
-      if (batch.length > 0) yield batch
-      if (batch.length < rows) break
-      rows = nextFetch(rows, batch)
-    }
-    await connection.run(`close ${cursor}`, [])
-  }
-}
-
-/** As many as should fit, judged by the last ones, and at most ten times as many: the next ones may be larger. */
-function nextFetch(rows: number, batch: readonly ValueList[]): number {
-  const size = batch.reduce((sum, row) => sum + rowSize(row), 0)
-  return Math.max(1, Math.min(maxRows, rows * 10, Math.floor((targetSize * rows) / Math.max(1, size))))
 }
 
 /** The queries of a selection: its rows in key order, and their number. */

@@ -5,54 +5,87 @@
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { type ErasedId, erasedTables } from '../../../schema/mirror-tables.ts'
+import { namesAny } from '../../../schema/row-owners.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { writeCallFields } from '../../analytics/sql/reference-tables.ts'
 import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
+import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { UserError } from '../../values/user-error.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
-import { inAnyCase, inList, listParameter } from '../../warehouse/dialect.ts'
+import { batchesOf, inAnyCase, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
+import { createValueCollector, type ErasedValues } from '../core/erased-values.ts'
 
 /** Rows by table. */
 export type ErasedRows = Readonly<Record<string, number>>
 
+/** `calls`: the setting that names the fields of calls. */
+export type Erasure = Pick<AnalyticsSettings, 'calls'> & { readonly visitor: string }
+
 /** What `erase` would delete. Throws UserError if nothing is stored of the visitor. */
-export async function countErased(context: ProjectDb, visitor: string): Promise<ErasedRows> {
-  return countRows(context, await findIds(context, visitor))
+export async function countErased(context: ProjectDb, erasure: Erasure): Promise<ErasedRows> {
+  return countRows(context, await findIds(context, erasure), erasure)
 }
 
-/** In the spelling of the service. `visitors`: the visitor, in all spellings. */
+/** In the spellings of the service. `visitors`: the visitor, in all spellings. */
 type Ids = Readonly<Record<ListStreamName, readonly string[]>>
 
 /** The rows of a list are those that name a row of another one that is erased. */
-async function findIds(context: ProjectDb, visitor: string): Promise<Ids> {
-  const found: Partial<Record<ListStreamName, readonly string[]>> = { visitors: inAnyCase([visitor]) }
+async function findIds(context: ProjectDb, erasure: Erasure): Promise<Ids> {
+  const { db, project } = context
+  const { rows: stored } = await sql<{ id: string }>`select id from visitors
+    where project_id = ${project} and lower(id) = ${erasure.visitor.toLowerCase()}`.execute(db)
+  const visitors = inAnyCase([erasure.visitor, ...stored.map(({ id }) => id)])
+  const found: Partial<Record<ListStreamName, readonly string[]>> = { visitors }
   const find = async (list: ListStreamName): Promise<void> => {
     if (found[list] !== undefined) return
     const { table } = streamSpecs[list]
     const naming = (erasedTables[table] ?? []).filter((id) => id.list !== list)
     for (const id of naming) await find(id.list)
     const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)}
-      where project_id = ${context.project} and (${hasAnyId(context, naming, found)})`.execute(context.db)
+      where project_id = ${project} and (${hasAnyId(context, table, naming, erasure, found)})`.execute(db)
     found[list] = rows.map(({ id }) => id)
   }
   for (const list of listStreamNames) await find(list)
   return found as Ids
 }
 
-function hasAnyId({ kind }: ProjectDb, ids: readonly ErasedId[], of: Partial<Ids>): RawBuilder<unknown> {
-  const conditions = ids.map(({ column, field, list }) => {
-    const value = field === null ? sql.ref(column) : sql`${sql.ref(column)} ->> ${sql.lit(field)}`
-    return sql`${value} ${inList(kind, of[list] ?? [])}`
-  })
-  return conditions.length === 0 ? sql`false` : sql.join(conditions, sql` or `)
+/** The setting may have changed since it was stored for the triggers. */
+function hasAnyId(
+  { kind }: ProjectDb,
+  table: string,
+  ids: readonly ErasedId[],
+  { calls }: Erasure,
+  of: Partial<Ids>,
+): RawBuilder<unknown> {
+  const paths: Readonly<Record<string, string | null>> = calls
+  const setting = (column: string) => {
+    const path = paths[column] ?? null
+    return path === null ? 'cast(null as text)' : quoteText(path)
+  }
+  // The condition is text with marks, at which the lists become parameters.
+  const lists: RawBuilder<unknown>[] = []
+  const inIds = (list: ListStreamName, isLowered: boolean) => {
+    const values = of[list] ?? []
+    const number = lists.push(inList(kind, isLowered ? values.map((id) => id.toLowerCase()) : values)) - 1
+    return `${mark}${number}${mark}`
+  }
+  const parts = namesAny(kind, ids, { row: table, setting }, inIds).split(mark)
+  return sql.join(
+    parts.map((part, n) => (n % 2 === 0 ? sql.raw(part) : (lists[Number(part)] ?? sql``))),
+    sql``,
+  )
 }
+
+const mark = '\u0000'
+const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** The table, and the condition of the rows that go. */
 type Part = { readonly table: string; readonly where: RawBuilder<unknown> }
 
-function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
+function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure): readonly Part[] {
   const { kind } = context
   const { visitors, conversations } = ids
   const all = Object.values(ids).flat()
@@ -64,7 +97,7 @@ function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
     ...Object.entries(erasedTables).map(([table, named]) => {
       // The ids of a list's rows have been found by the others.
       const own = named.filter(({ list }) => streamSpecs[list].table === table)
-      return { table, where: hasAnyId(context, own.length > 0 ? own : named, ids) }
+      return { table, where: hasAnyId(context, table, own.length > 0 ? own : named, erasure, ids) }
     }),
     ...Object.entries(analyticsTables).flatMap(([table, { columns }]) => {
       if ('conversation_id' in columns) return [part(table, 'conversation_id', conversations)]
@@ -94,11 +127,11 @@ function writebacksOf({ kind, project }: ProjectDb, { visitors, conversations }:
   return sql`project_id = ${project} and lane ${inList(kind, lanes)}`
 }
 
-async function countRows(context: ProjectDb, ids: Ids): Promise<ErasedRows> {
+async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promise<ErasedRows> {
   const { db, project } = context
   const counted: Record<string, number> = {}
   for (const { table, where } of [
-    ...partsOf(context, ids),
+    ...partsOf(context, ids, erasure),
     { table: 'writebacks', where: writebacksOf(context, ids) },
   ]) {
     const { rows } = await sql<{ rows: number }>`
@@ -115,31 +148,64 @@ async function countRows(context: ProjectDb, ids: Ids): Promise<ErasedRows> {
   })
 }
 
+/** `values`: what is to be looked for afterwards. `tables`: those that had rows with them. */
+export type Erased = { readonly rows: ErasedRows; readonly values: ErasedValues; readonly tables: readonly string[] }
+
 /** Recorded in the audit log, without who it was. */
-export async function erase(context: ProjectDb, visitor: string, by: string): Promise<ErasedRows> {
+export async function erase(context: ProjectDb, erasure: Erasure, by: string): Promise<Erased> {
   const { db, kind } = context
+  // What is deleted is overwritten in the file.
+  if (kind === 'sqlite') await sql`pragma secure_delete = on`.execute(db)
   const erased = await inDurableTransaction(context, async (trx) => {
     await waitForWriters(trx)
-    const ids = await findIds(trx, visitor)
-    const counted = await countRows(trx, ids)
+    await writeCallFields(trx, erasure)
+    const ids = await findIds(trx, erasure)
+    const rows = await countRows(trx, ids, erasure)
     await rejectInFlight(trx, ids)
+    const values = await collectValues(trx, ids, erasure)
     const all = new Set(Object.values(ids).flatMap((some) => some.map((id: string) => id.toLowerCase())))
     await sql`
       insert into erased_ids (project_id, id) select ${trx.typed('text', trx.project)}, listed.value
       from ${listParameter(kind, [...all])} as listed where true on conflict do nothing`.execute(trx.db)
     await createOutbox(trx).erase(writebacksOf(trx, ids), by)
     await removeSearchEntries(trx, ids.conversations)
-    for (const { table, where } of partsOf(trx, ids))
+    const parts = partsOf(trx, ids, erasure)
+    for (const { table, where } of parts)
       await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(trx.db)
     await eraseAuditDifferences(trx, ids)
-    const count = Object.values(counted).reduce((sum, some) => sum + some, 0)
+    const count = Object.values(rows).reduce((sum, some) => sum + some, 0)
     const event = { action: 'visitor_erased', subject: null, count, detail: 'by the command line' }
     await appendEvent(trx.db, { project: trx.project, person: by, role: 'approver', ...event }, trx.clock())
-    return counted
+    return { rows, values, tables: [...new Set([...parts.map(({ table }) => table), ...changedTables])] }
   })
   // Until its parts are merged, the index still has the words of deleted entries.
   if (kind === 'sqlite') await sql`insert into search_words (search_words) values ('optimize')`.execute(db)
   return erased
+}
+
+/** Beside the parts. */
+const changedTables = ['writebacks', 'writeback_events', 'search_words', 'search_conversations', 'sync_audits']
+
+/** So many conversations are read at once. */
+const conversationsPerRead = 20
+
+async function collectValues(trx: ProjectDb, ids: Ids, erasure: Erasure): Promise<ErasedValues> {
+  const { db, kind, project } = trx
+  const collector = createValueCollector(project)
+  for (const id of Object.values(ids).flat()) collector.addId(id)
+  const read = async (table: string, where: RawBuilder<unknown>) => {
+    const { rows } = await sql<Readonly<Record<string, unknown>>>`
+      select * from ${sql.table(table)} where project_id = ${project} and (${where})`.execute(db)
+    for (const row of rows) collector.addRow(row, table === 'visitors')
+  }
+  // The visitor first: an address in what they wrote is theirs as well.
+  await read('visitors', sql`id ${inList(kind, ids.visitors)}`)
+  for (const batch of batchesOf(ids.conversations, conversationsPerRead))
+    await read('message_rows', sql`conversation_id ${inList(kind, batch)}`)
+  const isMirrored = ({ table }: Part) => table in erasedTables && table !== 'visitors' && table !== 'message_rows'
+  for (const { table, where } of partsOf(trx, ids, erasure).filter(isMirrored)) await read(table, where)
+  await read('writebacks', writebacksOf(trx, ids))
+  return collector.result()
 }
 
 /**

@@ -22,7 +22,7 @@ import {
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
-import { countFutureRows, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
+import { countFutureRows, findErasedRows, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
 import {
   countUnseenRows,
   forgetSeenRows,
@@ -65,6 +65,7 @@ const reads = {
   readRows,
   readRawById,
   readErased,
+  findErasedRows,
   listFormerColumns,
   findWrongColumns,
 }

@@ -2,13 +2,23 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { plainType } from '../../../schema/column-types.ts'
-import { isPagedStream, type MirroredTable, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { erasedTables } from '../../../schema/mirror-tables.ts'
+import type { MirrorRow } from '../../../schema/row.ts'
+import { namesErased, storedSettings } from '../../../schema/row-owners.ts'
+import {
+  isPagedStream,
+  type ListStreamName,
+  type MirroredTable,
+  type StreamName,
+  streamSpecs,
+} from '../../../schema/stream-specs.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import { idIdentity } from '../../service/core/path-segment.ts'
+import { stringifyJson } from '../../values/json.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { inList, typedParameter } from '../../warehouse/dialect.ts'
-import { decodeJson } from '../../warehouse/escape.ts'
+import { inList, rowsParameter, typedParameter } from '../../warehouse/dialect.ts'
+import { decodeJson, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { RowKey } from '../core/mirror.ts'
 import { fromRowsWithIds } from './stored-ids.ts'
@@ -82,6 +92,34 @@ export async function readErased({ db, kind, project }: ProjectDb, ids: readonly
     select id from erased_ids where project_id = ${project} and id ${inList(kind, ids)}`.execute(db)
   return new Set(rows.map(({ id }) => id))
 }
+
+/** Those of the rows, as the service lists them, that are not stored because they are of a person who was erased. */
+export async function findErasedRows(
+  { db, kind, project }: ProjectDb,
+  stream: ListStreamName,
+  rows: readonly MirrorRow[],
+): Promise<ReadonlySet<MirrorRow>> {
+  const { rows: erased } = await sql`select 1 from erased_ids where project_id = ${project} limit 1`.execute(db)
+  if (erased.length === 0) return new Set()
+  const { table } = streamSpecs[stream]
+  const columns = (erasedTables[table] ?? []).flatMap(({ column, field }) => (field === null ? column : []))
+  const texts = rows.map(({ columns: values, item }, n) => ({
+    n,
+    project_id: project,
+    raw: encodeJson(kind, stringifyJson(item)),
+    ...Object.fromEntries(columns.map((name) => [name, encodeText(kind, String(values[name] ?? ''))])),
+  }))
+  const types = { n: 'integer', project_id: 'text', raw: 'text', ...Object.fromEntries(columns.map(asText)) } as const
+  const given = rowsParameter<Readonly<Record<string, 'text' | 'integer'>>>(kind, types, texts)
+  const raw = kind === 'sqlite' ? sql`raw` : sql`cast(raw as jsonb) as raw`
+  const { rows: found } = await sql<{ n: number }>`
+    select n from (select n, project_id, ${sql.join(columns.map((name) => sql.ref(name)))}, ${raw}
+      from ${given} as given) as listed
+    where ${sql.raw(namesErased(kind, table, storedSettings('listed')))}`.execute(db)
+  return new Set(found.flatMap(({ n }) => rows[n] ?? []))
+}
+
+const asText = (name: string): [string, 'text'] => [name, 'text']
 
 export function notDeleted(stream: StreamName) {
   return streamTables[stream].hasDeletedAt ? sql`and deleted_at is null` : sql``

@@ -19,7 +19,7 @@ export type VerifyDeps = ReadDeps &
     readonly timeZone: string
     /** The present day ends the comparison. */
     readonly present: EpochSeconds
-    readonly mirror: Pick<Mirror, 'earliestTime' | 'readStreamStatuses' | 'readErased'>
+    readonly mirror: Pick<Mirror, 'earliestTime' | 'readStreamStatuses' | 'findErasedRows'>
   }
 
 type Verification = VerifyDeps & { readonly comparison: Comparison }
@@ -83,7 +83,7 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
   for await (const { items } of readServedItems(deps, stream.name, stream.list(deps.projectId), onMissed)) {
     const parsed = stream.parseRows(items, deps.projectId)
     for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
-    const kept = await withoutErased(deps, parsed.rows)
+    const kept = await withoutErased(deps, stream, parsed.rows)
     const rows = kept.map((row) => [String(row.columns.id), stringifyJson(row.item)] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
     const here = await deps.mirror.readRawById(stream.name, [...fresh.keys()])
@@ -99,16 +99,9 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
 }
 
 /** Without the rows of people who were erased here: they are not missing, though the service may still show them. */
-async function withoutErased({ mirror }: VerifyDeps, rows: readonly MirrorRow[]): Promise<readonly MirrorRow[]> {
-  const erased = await mirror.readErased(rows.flatMap(namedIds))
-  return erased.size === 0 ? rows : rows.filter((row) => !namedIds(row).some((id) => erased.has(id)))
-}
-
-/** Of the row, its visitor and its conversation. */
-function namedIds({ columns, item }: MirrorRow): readonly string[] {
-  const fields = asJsonObject(item)
-  const ids = [columns.id, fields?.visitorId, fields?.conversationId]
-  return ids.flatMap((id) => (typeof id === 'string' ? id.toLowerCase() : []))
+async function withoutErased({ mirror }: VerifyDeps, stream: ListStream, rows: readonly MirrorRow[]) {
+  const erased = await mirror.findErasedRows(stream.name, rows)
+  return erased.size === 0 ? rows : rows.filter((row) => !erased.has(row))
 }
 
 /** A row that the list did not show counts as gone only if a read by its id confirms it. */

@@ -10,7 +10,7 @@ const lists = {
   readStreamStatuses: async (streams: readonly StreamName[]) =>
     new Map(streams.map((name) => [name, 'complete'] as const)),
   earliestTime: async () => null,
-  readErased: async () => new Set<string>(),
+  findErasedRows: async () => new Set<never>(),
 }
 
 test('a stream whose scope the key lacks is skipped, even if the message does not name the scope', async () => {

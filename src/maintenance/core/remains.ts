@@ -1,0 +1,70 @@
+/** What was found of erased values, and where. */
+import type { ErasedValue, ValueKind } from './erased-values.ts'
+
+/** A place that still has erased values. */
+export type Remains = {
+  readonly place: string
+  /** How many of the values are there; null: they are, and cannot be counted. */
+  readonly values: number | null
+  /** Why they are there. */
+  readonly why: string
+  /** What removes them; null: no command does. */
+  readonly command: string | null
+}
+
+/**
+ * `ofOthers`: its rows are of other people, or made of such: common texts are found here. `isKept`:
+ * it has ids on purpose.
+ */
+export type Place = Pick<Remains, 'place' | 'why' | 'command'> & { readonly ofOthers?: true; readonly isKept?: true }
+
+/**
+ * `whole`: all of a cell, or of a text within its JSON. `longer`: it is a part of a longer word.
+ */
+export type Match = 'whole' | 'part' | 'longer'
+
+export type Tally = ReturnType<typeof createTally>
+
+/** A piece of a value, by which it is found. */
+export type Piece = { readonly text: string; readonly value: number; readonly kind: ValueKind }
+
+export function piecesOf(values: readonly ErasedValue[]): readonly Piece[] {
+  return values.flatMap(({ kind, pieces }, value) => pieces.map((text) => ({ text, value, kind })))
+}
+
+/** Counts what is found in tables, by the numbers of the pieces. */
+export function createTally(pieces: readonly Piece[]) {
+  const found = new Map<string, { readonly place: Place; readonly pieces: Set<number> }>()
+  const inTables = new Set<number>()
+  const kept = new Set<number>()
+  const common = new Set<number>()
+  const valuesOf = (numbers: Iterable<number>) => new Set([...numbers].flatMap((n) => pieces[n]?.value ?? []))
+  const others = (without: ReadonlySet<number>) => [...pieces.keys()].filter((n) => !without.has(n))
+  return {
+    /** True: the piece is common, so that it need not be found again. */
+    add: (place: Place, piece: number, match: Match): boolean => {
+      const known = place.isKept ? kept : inTables
+      known.add(piece)
+      if (match === 'longer') return false
+      const at = found.get(place.place) ?? { place, pieces: new Set() }
+      found.set(place.place, at)
+      at.pieces.add(piece)
+      const kind = pieces[piece]?.kind
+      const isCommon = place.ofOthers && (kind === 'text' || (kind === 'name' && match === 'whole'))
+      if (isCommon) common.add(piece)
+      return isCommon === true
+    },
+    /** Not those that rows of others have as well. */
+    remains: (): readonly Remains[] =>
+      [...found.values()].flatMap(({ place: { ofOthers, isKept, ...place }, pieces: there }) => {
+        const values = valuesOf([...there].filter((piece) => !common.has(piece))).size
+        return values === 0 || isKept ? [] : [{ ...place, values }]
+      }),
+    /** How many values have no piece that is not common. */
+    countCommon: () => valuesOf(pieces.keys()).size - valuesOf(others(common)).size,
+    /** Statistics have what the tables have; only other pieces mean anything there. */
+    notInTables: () => others(inTables).flatMap((n) => pieces[n] ?? []),
+    /** The same of files. */
+    notInFiles: () => others(new Set([...inTables, ...kept])).flatMap((n) => pieces[n] ?? []),
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * After an erasure: removes what the database keeps of deleted rows, looks for the erased values,
+ * and tells what is left where.
+ */
+import { basename } from 'node:path'
+import type { ConnectionPool, Db } from '../warehouse/connection-pool.ts'
+import type { DatabaseLocation } from '../warehouse/location.ts'
+import { filesOfWarehouse, isInMemory, sendsFile, sideFile } from '../warehouse/warehouse-files.ts'
+import type { Remains } from './core/remains.ts'
+import { filesBeside, searchFiles } from './search-files.ts'
+import { type Compacted, compactPostgres, compactSqlite } from './sql/compact.ts'
+import { listCopies } from './sql/copies.ts'
+import type { Erased } from './sql/erase.ts'
+import { searchTables, type Unread } from './sql/search-tables.ts'
+
+export type RemainsReport = {
+  /** How many ids, addresses, names and texts were looked for. */
+  readonly values: number
+  /** How many were not: too short, or common. */
+  readonly notSearched: number
+  readonly tables: number
+  readonly files: number
+  /** Empty: nothing was found. */
+  readonly remains: readonly Remains[]
+  /** What could not be looked through, and why. */
+  readonly unread: readonly Unread[]
+  /** What this command cannot reach, in words. */
+  readonly elsewhere: readonly string[]
+}
+
+type Database = { readonly db: Db; readonly pool: ConnectionPool }
+
+export async function searchRemains(
+  { db, pool }: Database,
+  location: DatabaseLocation,
+  { values, tables: changed }: Erased,
+): Promise<RemainsReport> {
+  const compacted = location.kind === 'sqlite' ? await compactSqlite(db, location) : null
+  const unwritten = compacted === null ? await compactPostgres(db, changed) : []
+  const { tables, remains, unread, common, gone } = await searchTables(db, pool, values.values)
+  const files = await searchFiles(await filesOf(location), gone)
+  const inFiles = files.flatMap(({ path, values: count }): readonly Remains[] =>
+    count === null || count === 0
+      ? []
+      : [{ place: basename(path), values: count, ...remedy(location, path, compacted) }],
+  )
+  return {
+    values: values.values.length - common,
+    notSearched: values.left + common,
+    tables,
+    files: files.length,
+    remains: [...remains, ...inFiles, ...unwritten],
+    unread: [
+      ...unread,
+      ...files.flatMap(({ path, values: count }) =>
+        count === null ? [{ place: basename(path), why: notReadable }] : [],
+      ),
+    ],
+    elsewhere: ['backups, exported files, and what people copied', ...(compacted === null ? await listCopies(db) : [])],
+  }
+}
+
+const notReadable = 'the file cannot be read'
+
+async function filesOf(location: DatabaseLocation): Promise<readonly string[]> {
+  if (location.kind === 'postgres') return [sendsFile(location)?.path ?? []].flat()
+  const { database } = filesOfWarehouse(location)
+  return database === null || isInMemory(location.path) ? [] : filesBeside(database)
+}
+
+function remedy(location: DatabaseLocation, path: string, compacted: Compacted | null) {
+  const nothing = { why: 'it is not made by deskmirror, or an earlier process left it', command: null }
+  if (location.kind === 'postgres' || compacted === null) return nothing
+  const { database } = filesOfWarehouse(location)
+  const own = [database, ...(['log', 'index', 'rollback'] as const).map((side) => sideFile(location, side))]
+  if (!own.includes(path)) {
+    const isCopy = !filesOfWarehouse(location).beside.includes(path)
+    return isCopy ? { why: 'it looks like a copy of the warehouse', command: `rm ${path}` } : nothing
+  }
+  const run = (statement: string) => `sqlite3 ${database} "${statement}"`
+  if (!compacted.isLogEmpty)
+    return {
+      why: 'another process is reading the warehouse, so that its log cannot be emptied; end that process first',
+      command: run(compacted.isRewritten ? emptyLog : `vacuum; ${emptyLog}`),
+    }
+  return { why: 'free room within the file', command: run(`vacuum; ${emptyLog}`) }
+}
+
+const emptyLog = 'pragma wal_checkpoint(truncate)'

@@ -1,0 +1,147 @@
+/**
+ * Removes what a database keeps of deleted rows, where that is quick: old copies of rows and of
+ * pages, and statistics. What is not removed is named with the command that does.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { formatBytes } from '../../values/format.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import type { DatabaseLocation } from '../../warehouse/location.ts'
+import { readStorage } from '../../warehouse/storage.ts'
+import type { Remains } from '../core/remains.ts'
+
+/** Rewriting so much takes some seconds, in which others wait. */
+const maxQuickBytes = 256 * 2 ** 20
+const maxQuickTableBytes = 64 * 2 ** 20
+/** For readers and writers to end. */
+const maxWaitMs = 3000
+
+/**
+ * Whether the file has been written anew, and whether the log has been copied into it and emptied.
+ */
+export type Compacted = { readonly isRewritten: boolean; readonly isLogEmpty: boolean }
+
+export async function compactSqlite(db: Db, location: DatabaseLocation): Promise<Compacted> {
+  await sql`analyze`.execute(db)
+  const { bytes, freeBytes } = await readStorage(location, db)
+  // The new copy is written into a temporary file and into the log.
+  const isQuick = bytes <= maxQuickBytes && 3 * bytes < (freeBytes ?? 0)
+  const isRewritten = isQuick && (await succeeds(() => sql`vacuum`.execute(db)))
+  return { isRewritten, isLogEmpty: await until(() => emptyLog(db)) }
+}
+
+/** False: a reader still needs it. */
+async function emptyLog(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db)
+  return rows[0]?.busy === 0
+}
+
+type TableFiles = { readonly name: string; readonly bytes: number; readonly file: number }
+
+/** Of these tables, as far as they exist. */
+export async function compactPostgres(db: Db, tables: readonly string[]): Promise<readonly Remains[]> {
+  const older = await listTransactions(db)
+  const areEnded = () => listTransactions(db).then((open) => !older.some((one) => open.includes(one)))
+  await until(areEnded)
+  const before = await readFiles(db, tables)
+  for (const { name, bytes } of before) if (bytes <= maxQuickTableBytes) await rewrite(db, name)
+  // A role that may not do it gets a warning, and no error.
+  const after = new Map((await readFiles(db, tables)).map((table) => [table.name, table]))
+  const unwritten = before.filter(({ name, file }) => after.get(name)?.file === file)
+  for (const { name } of before) await succeeds(() => sql`analyze ${sql.table(name)}`.execute(db))
+  for (const { name } of before) await forgetStatistics(db, name)
+  const isSeen = !(await areEnded())
+  return isSeen ? [filesOf(before, seenWhy)] : unwritten.length > 0 ? [filesOf(unwritten, unwrittenWhy)] : []
+}
+
+const seenWhy = 'deleted rows: a transaction that began before the erasure may still see them; end it first'
+const unwrittenWhy = 'deleted rows, until the tables are written anew; others wait for that'
+
+function filesOf(tables: readonly TableFiles[], why: string): Remains {
+  const names = tables.map(({ name }) => name).join(', ')
+  const bytes = tables.reduce((sum, table) => sum + table.bytes, 0)
+  return { place: `files of ${names} (${formatBytes(bytes)})`, values: null, why, command: `vacuum full ${names}` }
+}
+
+/** With indexes and long values. `file`: another number after each rewriting. */
+async function readFiles(db: Db, tables: readonly string[]): Promise<readonly TableFiles[]> {
+  const { rows } = await sql<TableFiles>`
+    select relname as name, pg_total_relation_size(oid) as bytes,
+      cast(pg_relation_filenode(oid) as bigint) as file
+    from pg_class where relnamespace = (select oid from pg_namespace where nspname = current_schema())
+      and relkind = 'r' and relname in (${sql.join(tables)}) order by relname`.execute(db)
+  return rows
+}
+
+/**
+ * Those of this database for which deleted rows are kept; of other roles, which may not be looked
+ * at, all that are open.
+ */
+async function listTransactions(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select virtualtransaction as id from pg_locks join pg_stat_activity using (pid)
+    where locktype = 'virtualxid' and granted and datname = current_database() and pid <> pg_backend_pid()
+      and (backend_type is null or backend_xid is not null or backend_xmin is not null)`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** With its indexes. It waits no longer for others than they then wait for it. */
+function rewrite(db: Db, table: string): Promise<boolean> {
+  return db.connection().execute(async (connection) => {
+    await sql`set lock_timeout = ${sql.lit(maxWaitMs)}`.execute(connection)
+    const isDone = await succeeds(() => sql`vacuum full ${sql.table(table)}`.execute(connection))
+    await sql`reset lock_timeout`.execute(connection)
+    return isDone
+  })
+}
+
+/** By type, for a row that only stands for an empty table. */
+const emptyValues: readonly (readonly [type: RegExp, value: string])[] = [
+  [/^(bigint|integer|double precision)$/, '0'],
+  [/^boolean$/, 'false'],
+  [/^jsonb$/, "'{}'"],
+  [/^(timestamp|date)/, "'epoch'"],
+  [/^uuid$/, "'00000000-0000-0000-0000-000000000000'"],
+]
+
+/**
+ * `analyze` leaves the statistics of a table without rows as they are, so it gets a row that nobody
+ * else sees.
+ */
+async function forgetStatistics(db: Db, table: string): Promise<void> {
+  const { rows: filled } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
+  const { rows: known } = await sql`
+    select 1 from pg_stats where schemaname = current_schema() and tablename = ${table} limit 1`.execute(db)
+  if (filled.length > 0 || known.length === 0) return
+  const { rows: columns } = await sql<{ name: string; type: string }>`
+    select attname as name, format_type(atttypid, null) as type from pg_attribute
+    where attrelid = to_regclass(${table}) and attnotnull and attnum > 0 and not attisdropped`.execute(db)
+  const names = columns.map(({ name }) => sql.ref(name))
+  const values = columns.map(({ type }) => emptyValues.find(([pattern]) => pattern.test(type))?.[1] ?? "''")
+  await succeeds(() =>
+    db.transaction().execute(async (trx) => {
+      await sql`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.raw(values.join(', '))})`.execute(
+        trx,
+      )
+      await sql`analyze ${sql.table(table)}`.execute(trx)
+      await sql`delete from ${sql.table(table)}`.execute(trx)
+    }),
+  )
+}
+
+/** False: the database refused it. What then remains is found. */
+async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return false
+    throw error
+  }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<boolean> {
+  for (const deadline = performance.now() + maxWaitMs; performance.now() < deadline; await delay(100))
+    if (await isSo()) return true
+  return isSo()
+}
