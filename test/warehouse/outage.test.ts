@@ -1,5 +1,6 @@
 /** Postgres becomes unavailable during a command: the command waits, loses nothing and sends nothing twice. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -109,6 +110,38 @@ describe('a Postgres that crashes and restarts', () => {
     await restarted
     expect(report.differences).toEqual([])
     expect(report.streams.find(({ stream }) => stream === 'messages')?.compared).toBeGreaterThan(30)
+  })
+
+  test('whose main process is killed during a push: every lane goes on at once, and nothing is sent twice', async () => {
+    const { sandbox, url, warehouse } = await setUp()
+    await syncOnce(url, sandbox)
+    const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
+    const config = configOf(url, project)
+    const contents = [...sandbox.truth('conversations')].flatMap(({ id }) =>
+      [1, 2, 3].map((n) => ({ id, content: `Answer ${n} to ${id}` })),
+    )
+    const lines = contents.map(({ id, content }) =>
+      JSON.stringify({ operation: 'message', conversation_id: id, content, sender_name: 'Ann' }),
+    )
+    await importWritebacks(config, project, { source: chunks(lines), name: 'replies', parse: {} }, importing)
+    sandbox.setSwitches({ 'latency.after': 20 })
+    const killed = (async () => {
+      for (const sent of [10, 40, 70]) {
+        while (sandbox.ledger().length < sent) await sleep(1)
+        await server.kill()
+      }
+    })()
+    const startedAt = performance.now()
+    const pushing = { signal, log, onProgress: () => {}, onBudget: () => {}, despiteFailures: true }
+    const report = await pushProject(config, project, pushing)
+    await killed
+    expect(report.queue).toEqual({ succeeded: contents.length })
+    // A claim whose holder is thought to work on it lasts two minutes.
+    expect(performance.now() - startedAt).toBeLessThan(100_000)
+    const sent = sandbox.ledger().map(({ body }) => (body as { readonly content: string }).content)
+    expect(sent.toSorted()).toEqual(contents.map(({ content }) => content).toSorted())
+    const opened = await warehouse()
+    expect(await opened.query('select id from writebacks where owner is not null')).toEqual([])
   })
 
   test('that does not restart: the command ends when it is stopped, with the reason', async () => {
