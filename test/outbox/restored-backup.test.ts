@@ -129,7 +129,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       const answer = await fetch(`${worker.address}/readyz`)
       expect([answer.status, await answer.json()]).toEqual([
         200,
-        { ready: true, missing: [], sendingHeld: [project.name] },
+        { ready: true, missing: [], sendingHeld: 1, heldProjects: [project.name] },
       ])
       const metrics = await (await fetch(`${worker.address}/metrics`)).text()
       expect(metrics).toContain(`deskmirror_sending_held{project="${project.name}"} 1`)
