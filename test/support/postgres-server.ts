@@ -33,7 +33,7 @@ export type PrivatePostgres = Server & {
   /** An `immediate` stop, like a power failure. Resolves when it serves again. `whileDown` runs in between. */
   readonly crash: (whileDown?: () => Promise<void>) => Promise<void>
   /** `kill -9` of its main process, which leaves the others to notice it. Resolves when it serves again. */
-  readonly kill: () => Promise<void>
+  readonly kill: (whileDown?: () => Promise<void>) => Promise<void>
 }
 
 export async function startPrivatePostgres(settings: ServerSettings = {}): Promise<PrivatePostgres> {
@@ -108,13 +108,14 @@ async function start(programs: string, moreSettings: ServerSettings): Promise<Pr
       await whileDown()
       stops.push(await serve())
     },
-    kill: async () => {
+    kill: async (whileDown = async () => {}) => {
       const pid = mainPid()
       const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
       process.kill(pid, 'SIGKILL')
       for (const one of [pid, ...children.trim().split(/\s+/).map(Number)]) while (isRunning(one)) await sleep(10)
       // Nobody has waited for the killed process, so Postgres would take it for one that still runs.
       for (const file of [pidFile, join(folder, `.s.PGSQL.${port}.lock`)]) rmSync(file)
+      await whileDown()
       stops.push(await serve())
     },
   }
