@@ -15,7 +15,7 @@ export function checkServerIdentity(host: string, certificate: PeerCertificate):
   return addresses.some((address) => isIPv6(address) && toShort(address) === toShort(host)) ? undefined : error
 }
 
-/** What ioredis is told beside the address. */
+/** The settings of ioredis beside the address. */
 export function redisTls(url: string): { readonly tls?: { readonly checkServerIdentity: typeof checkServerIdentity } } {
   return /^rediss:/i.test(url) ? { tls: { checkServerIdentity } } : {}
 }

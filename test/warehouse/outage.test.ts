@@ -14,6 +14,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { configOf, findDifferences, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { startWorkerProcess } from '../worker/worker-process.ts'
 
 let server: PrivatePostgres
@@ -126,7 +127,7 @@ describe('a Postgres that crashes and restarts', () => {
     const file = { source: chunks(lines), name: 'replies', parse: {} }
     await importWritebacks(configOf(url, project), project, file, importing)
     sandbox.setSwitches({ 'latency.after': 50 })
-    const worker = startWorkerProcess({ databaseUrl: url, queueUrl: 'embedded' }, sandbox, {
+    const worker = startWorkerProcess({ databaseUrl: url, queueUrl: 'embedded', cwd: createTempFolder() }, sandbox, {
       DESKMIRROR_VERIFY_AFTER: '200ms',
     })
     const lost = () => worker.log.filter(({ event }) => event === 'warehouse.lost').length
