@@ -99,11 +99,9 @@ function processStartTime(pid: number): string | undefined {
 
 function readStartFromPs(pid: number): string | undefined {
   try {
-    const [, state = '', start = ''] =
-      /^(\S+)\s+(.*)$/s.exec(
-        execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim(),
-      ) ?? []
-    return state.startsWith('Z') ? 'dead' : start.replace(/@/g, '')
+    const shown = execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+    const [state = '', ...start] = shown.split(' ')
+    return state.startsWith('Z') ? 'dead' : start.join(' ').trim().replace(/@/g, '')
   } catch {
     return undefined
   }
