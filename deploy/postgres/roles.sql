@@ -14,6 +14,11 @@ create role analyst login password :'analyst_password';
 alter role reader set default_transaction_read_only = on;
 alter role reader set statement_timeout = '5min';
 alter role reader set idle_in_transaction_session_timeout = '1min';
+-- Nor does it fill the disk. Its memory is limited by that of the container only: one long text may take a gigabyte.
+alter role reader set temp_file_limit = '4GB';
+alter role reader set work_mem = '16MB';
+alter role analyst set temp_file_limit = '4GB';
+alter role analyst set work_mem = '16MB';
 alter role analyst set default_transaction_read_only = on;
 alter role analyst set statement_timeout = '5min';
 alter role analyst set idle_in_transaction_session_timeout = '1min';

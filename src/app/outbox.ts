@@ -3,6 +3,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
+import { describeTextChanges, findMarks, senderOf } from '../outbox/core/review-marks.ts'
 import { executeDecision, requireBatch } from '../outbox/decide.ts'
 import type {
   DecisionReport,
@@ -35,8 +36,10 @@ export type AddWritebackReport = SendEstimate & {
   readonly project: ProjectName
   /** Null if its ref was queued before; then nothing was queued. */
   readonly id: string | null
-  /** `draft` needs approval. */
+  /** `draft` needs approval, as does a text that another program has probably changed. */
   readonly status: 'queued' | 'draft'
+  /** What a person should look at before it is sent, in sentences. */
+  readonly marks: readonly string[]
 }
 
 /** Queues one write-back. `createdBy`: the person's name. */
@@ -47,13 +50,17 @@ export function addWriteback(
   { createdBy }: { readonly createdBy: string },
 ): Promise<AddWritebackReport> {
   return withOutbox(config, project, async (outbox, warehouse) => {
-    const status = needsApproval(1, project) ? 'draft' : 'queued'
+    const isHeld = needsApproval(1, project) || describeTextChanges(request).length > 0
+    const status = isHeld ? 'draft' : 'queued'
+    const sender = senderOf(request)
+    const isNewSender = sender !== null && !(await outbox.findKnownSenders([sender])).has(sender)
+    const marks = findMarks(request, isNewSender)
     const queuedEarlier = await countUnsettled(outbox)
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await outbox.enqueue([[request]], options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
     const estimate = estimateSends(await readPace(warehouse, project), queuedEarlier, id === null ? 0 : 1)
-    return { project: project.name, id, status, ...estimate }
+    return { project: project.name, id, status, marks, ...estimate }
   })
 }
 

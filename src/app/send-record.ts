@@ -3,8 +3,7 @@
  * outside of it, in Redis if the queue is there, and in a file; and how often any warehouse of its address has sent. Then
  * nothing is sent until a person has said how to go on.
  */
-import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { createLog, type Logger } from '../log.ts'
@@ -15,7 +14,7 @@ import { serverDisplayName } from '../values/server-address.ts'
 import { errorText, projectCommandHint, UserError } from '../values/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from '../warehouse/location.ts'
-import { giveToOwnerOf } from '../warehouse/sqlite-file.ts'
+import { replaceFile } from '../warehouse/replace-file.ts'
 import { sendsFile } from '../warehouse/warehouse-files.ts'
 import type { Warehouse } from './open.ts'
 import { withOutbox } from './outbox.ts'
@@ -160,16 +159,7 @@ function numbersInFile(path: string, beside: string) {
       const raised = keys.map((key) => [key, Math.max(before[key] ?? 0, to)] as const)
       const others = Object.entries(before).filter(([key]) => !keys.includes(key))
       const numbers = [...others.slice(keys.length - maxNumbers), ...raised]
-      // In containers that share a folder, several processes have the same number.
-      const written = `${path}.${randomUUID()}`
-      try {
-        writeFileSync(written, JSON.stringify(Object.fromEntries(numbers)), { mode: 0o600, flush: true })
-        giveToOwnerOf(beside, written)
-        renameSync(written, path)
-      } finally {
-        // Of a full disk it would stay.
-        rmSync(written, { force: true })
-      }
+      replaceFile(path, JSON.stringify(Object.fromEntries(numbers)), beside)
     },
   }
 }

@@ -1,5 +1,5 @@
 /** `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it down. */
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { Option } from 'commander'
@@ -13,6 +13,7 @@ import type { ProjectId } from '../values/project.ts'
 import { secret } from '../values/secret.ts'
 import { parseBaseUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
+import { replaceFile } from '../warehouse/replace-file.ts'
 import { renderChecks, toExitCode } from './check.ts'
 import type { CommandContext } from './command-context.ts'
 import type { CommandResult } from './command-result.ts'
@@ -67,7 +68,7 @@ async function runInit(context: CommandContext, options: Options): Promise<Comma
     return { ...checks, lines: [...checks.lines, '', why] }
   }
   rejectWriting(context, options, hasYaml)
-  for (const [name, text] of Object.entries(files)) writePrivate(name, text)
+  for (const [name, text] of Object.entries(files)) replaceFile(name, text)
   const written = `Written to ${Object.keys(files).join(' and ')}, which only you may read.`
   return { ...checks, lines: [...checks.lines, '', written, ...nextSteps], exit: 0 }
 }
@@ -185,13 +186,6 @@ function rejectWriting(context: CommandContext, { apiKeyFile: path }: Options, h
   const key = path === undefined ? [] : [{ path, why: 'it is the file of the key' }]
   const kept = keptFiles({ databaseUrl, files: [] }, key)
   for (const file of hasYaml ? [envFile, yamlFile] : [envFile]) rejectKept(file, kept)
-}
-
-/** A file that was there keeps its owner, and loses what others may do with it. */
-function writePrivate(path: string, text: string): void {
-  if (existsSync(path)) chmodSync(path, 0o600)
-  writeFileSync(path, text, { mode: 0o600 })
-  chmodSync(path, 0o600)
 }
 
 /** Asks a person on a terminal. What is secret is not shown while it is typed. */

@@ -5,18 +5,19 @@ import { decodeFileText } from '../values/file-text.ts'
 import { systemErrorText } from '../values/user-error.ts'
 
 /** Much more than any configuration has: a device would fill the memory. */
-const maxBytes = 16 * 2 ** 20
+const configurationBytes = 16 * 2 ** 20
 
 /** Its writer may take a while. */
-const standardInput = ['/dev/stdin', '/dev/fd/0', '/proc/self/fd/0']
+export const isStandardInput = (path: string): boolean =>
+  ['/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(resolve(path))
 
 /**
  * Null if there is no such file; an error that says why it cannot be read, which names the folder if that is why. A pipe
  * would be waited for without end, so it must be standard input.
  */
-export function readTextFile(path: string): string | null | Error {
+export function readTextFile(path: string, maxBytes = configurationBytes): string | null | Error {
   try {
-    return decodeFileText(readBytes(path))
+    return decodeFileText(readBytes(path, maxBytes))
   } catch (error) {
     if (!(error instanceof Error)) throw error
     if (!('code' in error)) return error
@@ -43,21 +44,21 @@ export function canEnter(folder: string): boolean {
   }
 }
 
-function readBytes(path: string): Uint8Array {
-  if (standardInput.includes(resolve(path))) return readAll(0)
+function readBytes(path: string, maxBytes: number): Uint8Array {
+  if (isStandardInput(path)) return readAll(0, maxBytes)
   // Opening a pipe that nobody writes to would wait. Windows has no such flag.
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const stats = fstatSync(file)
     if (stats.isDirectory()) throw new Error('it is a folder')
     if (!stats.isFile()) throw new Error('it is not a regular file')
-    return readAll(file)
+    return readAll(file, maxBytes)
   } finally {
     closeSync(file)
   }
 }
 
-function readAll(file: number): Uint8Array {
+function readAll(file: number, maxBytes: number): Uint8Array {
   const parts: Uint8Array[] = []
   let size = 0
   for (;;) {

@@ -22,6 +22,7 @@ export {
 } from './kept-files.ts'
 export { countMirror, type MirrorCount, readVerifyDocument } from './mirror-count.ts'
 export {
+  chunkSize,
   createOutputFile,
   createUnnamedFile,
   type OutputFile,

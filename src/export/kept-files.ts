@@ -7,18 +7,19 @@ import { basename, dirname } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { UserError } from '../values/user-error.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
-import { filesOfWarehouse, resolveLinks } from '../warehouse/warehouse-files.ts'
+import { databaseNamedBy, filesOfWarehouse, resolveLinks } from '../warehouse/warehouse-files.ts'
 
-/** `why`: the reason for a person, such as `it is the warehouse`. */
-export type KeptFile = { readonly path: string; readonly why: string }
+/** `why`: the reason for a person, such as `it is the warehouse`. `besideWhy`: that for what would be beside a link to it. */
+export type KeptFile = { readonly path: string; readonly why: string; readonly besideWhy?: string }
 export type KeptFiles = readonly KeptFile[]
 
 /** What every command keeps. `also`: what this one reads. */
 export function keptFiles(config: Pick<Config, 'databaseUrl' | 'files'>, also: KeptFiles = []): KeptFiles {
   const { database, beside } = filesOfWarehouse(parseDatabaseUrl(config.databaseUrl))
-  const ofWarehouse = beside.map((path) => ({ path, why: 'it belongs to the warehouse' }))
+  const besideWhy = 'it belongs to the warehouse'
+  const ofWarehouse = beside.map((path) => ({ path, why: besideWhy }))
   const ofConfiguration = config.files.map((path) => ({ path, why: 'it belongs to the configuration' }))
-  const warehouse = database === null ? [] : [{ path: database, why: 'it is the warehouse' }]
+  const warehouse = database === null ? [] : [{ path: database, why: 'it is the warehouse', besideWhy }]
   return [...warehouse, ...ofWarehouse, ...ofConfiguration, ...also]
 }
 
@@ -38,9 +39,18 @@ export const otherOutput = (path: string): KeptFile => ({ path, why: 'another op
 
 /** Throws UserError. */
 export function rejectKept(path: string, kept: KeptFiles): void {
+  const why = keptBecause(path, kept)
+  if (why === undefined) return
+  throw new UserError({ what: `cannot write ${path}`, why, next: 'name another file', exitCode: 2 })
+}
+
+/** Undefined: it may be written. */
+function keptBecause(path: string, kept: KeptFiles): string | undefined {
   const found = kept.find((file) => isSameFile(path, file.path))
-  if (found === undefined) return
-  throw new UserError({ what: `cannot write ${path}`, why: found.why, next: 'name another file', exitCode: 2 })
+  if (found !== undefined) return found.why
+  const database = databaseNamedBy(path)
+  if (database === null) return undefined
+  return kept.find((file) => file.besideWhy !== undefined && isSameFile(database, file.path))?.besideWhy
 }
 
 /** By its number in its file system, which all links to it share; if one of them does not exist, by its name in its folder. */

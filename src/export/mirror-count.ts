@@ -1,9 +1,9 @@
 /** Counts the rows of a mirror, with a digest for each day, and reads what an earlier count says, to compare them. */
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
+import { readTextFile } from '../config/text-file.ts'
 import type { ProjectId } from '../values/project.ts'
-import { systemErrorText, UserError } from '../values/user-error.ts'
+import { UserError } from '../values/user-error.ts'
 import {
   createDayDigests,
   dayOf,
@@ -129,14 +129,14 @@ function fitsItsDigests(projectId: ProjectId, { streams, digest }: StoredCount):
   return streams.every(fits) && digestOfMirror(projectId, streams) === digest
 }
 
+/** Much more than decades of a hundred projects have. */
+const maxDocumentBytes = 500e6
+
 function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const text = systemErrorText(error)
-    if (text === undefined) throw error
-    throw new UserError({ what: `cannot read ${path}`, ...text })
-  }
+  const text = readTextFile(path, maxDocumentBytes)
+  if (typeof text === 'string') return text
+  const why = text === null ? 'there is no such file or folder' : text.message
+  throw new UserError({ what: `cannot read ${path}`, why, next: 'check the path and its permissions', exitCode: 2 })
 }
 
 function parseOrNull(text: string): unknown {

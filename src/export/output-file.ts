@@ -87,7 +87,7 @@ export async function createUnnamedFile(folder: string): Promise<FileHandle> {
   return open(join(directory, 'unnamed'), 'wx+', 0o600).finally(() => rm(directory, { recursive: true }))
 }
 
-const chunkSize = 64 * 1024
+export const chunkSize = 64 * 1024
 
 /** Allocates each chunk separately, as lines reference parts of it. */
 export async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {

@@ -5,6 +5,7 @@ import type { Logger } from '../log.ts'
 import type { Secret } from '../values/secret.ts'
 import { isLoopback } from '../values/server-address.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
+import { logRefusal } from './refusal-log.ts'
 
 type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
@@ -20,7 +21,7 @@ export function createTokenHook(tokens: readonly Secret[], attempts: Attempts, l
         .header('retry-after', Math.ceil(waitMs / 1000))
         .send({ error: tooManyText(waitMs) })
     if (!isRight) {
-      log.warn({ event: 'http.denied', route: request.routeOptions.url })
+      logRefusal(log, { event: 'http.denied', route: request.routeOptions.url })
       return reply
         .code(401)
         .header('www-authenticate', challenges)

@@ -9,6 +9,7 @@ import type { ProjectName } from '../values/project.ts'
 import type { Secret } from '../values/secret.ts'
 import type { Ms } from '../values/time.ts'
 import { errorText } from '../values/user-error.ts'
+import { logRefusal } from './refusal-log.ts'
 import { withTimeout } from './remember-results.ts'
 import type { HttpRoutes } from './server.ts'
 
@@ -64,7 +65,8 @@ async function receiveDelivery(
   const project = receiver.findProject(projectName)
   if (!hasValidSignature(body, String(signature), project?.secrets ?? []) || project === undefined) {
     onDelivery(project?.name ?? null, 'rejected')
-    log.warn({ event: 'webhook.rejected', project: project?.name ?? null, signed: signature !== undefined })
+    const signed = signature !== undefined
+    logRefusal(log, { event: 'webhook.rejected', project: project?.name ?? null, signed })
     return 'rejected'
   }
   try {

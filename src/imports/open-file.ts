@@ -3,11 +3,15 @@
  * conversations its rows are.
  */
 import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { createUnnamedFile, readFromStart } from '../export/output-file.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chunkSize, createUnnamedFile, readFromStart } from '../export/output-file.ts'
 import { toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap, Outbox, ReviewSource } from '../outbox/outbox.ts'
+import { formatBytes } from '../values/format.ts'
+import type { Ms } from '../values/time.ts'
 import { systemErrorText, UserError } from '../values/user-error.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import { toColumnKey, visitorColumns } from './csv-headers.ts'
@@ -136,13 +140,23 @@ export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSo
 
 export type ImportBuffer = Awaited<ReturnType<typeof openImportBuffer>>
 
+/** `waitMs`: for the program that writes to a pipe. */
+type ImportLimits = { readonly maxBytes: number; readonly waitMs: Ms }
+const importLimits: ImportLimits = { maxBytes: 4e9, waitMs: 30_000 }
+
 /**
  * Lets an import be read more than once. A regular file is read in place; standard input or a pipe is first copied to an
  * unnamed temporary file. `source`: a path or a stream. `folder`: where
  * a stream is copied to. Throws UserError if it cannot be read.
  */
-export async function openImportBuffer(source: string | AsyncIterable<Uint8Array>, folder = tmpdir()) {
-  const file = await (typeof source === 'string' ? openFile(source, folder) : copyToTempFile(source, folder))
+export async function openImportBuffer(
+  source: string | AsyncIterable<Uint8Array>,
+  folder = tmpdir(),
+  limits = importLimits,
+) {
+  const file = await (typeof source === 'string'
+    ? openFile(source, folder, limits)
+    : copyToTempFile(source, folder, limits))
   return closeOnError(file, async () => {
     const hash = createHash('sha256')
     let head: Uint8Array = Buffer.alloc(0)
@@ -167,27 +181,71 @@ export async function openImportBuffer(source: string | AsyncIterable<Uint8Array
   })
 }
 
-/** Keeps the file open, so that it cannot be replaced between reads. A named pipe is copied like standard input. */
-async function openFile(path: string, folder: string): Promise<FileHandle> {
-  const file = await open(path).catch((cause) =>
+/**
+ * Keeps the file open, so that it cannot be replaced between reads. A pipe is copied like standard input; a device, which may
+ * have no end, is refused.
+ */
+async function openFile(path: string, folder: string, limits: ImportLimits): Promise<FileHandle> {
+  // Opening a pipe that nobody writes to would wait. Windows has no such flag.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((cause) =>
     throwUserError(`read ${path}`, cause, 'check the path and its permissions'),
   )
   return closeOnError(file, async () => {
     const stats = await file.stat()
     if (stats.isDirectory()) return throwUserError(`read ${path}`, new Error('it is a folder'), 'name a file in it')
-    if (stats.isFile()) return file
-    const copy = await copyToTempFile(file.createReadStream({ autoClose: false }), folder)
+    if (stats.isFile()) {
+      if (stats.size > limits.maxBytes) throw tooLargeError(limits)
+      return file
+    }
+    if (!stats.isFIFO()) return throwUserError(`read ${path}`, new Error('it is not a regular file'), 'name a file')
+    const copy = await copyToTempFile(readPipe(file, path, limits), folder, limits)
     await file.close()
     return copy
   })
 }
 
-async function copyToTempFile(source: AsyncIterable<Uint8Array>, folder: string): Promise<FileHandle> {
+/** Without waiting in a read, so that a pipe without a writer ends. */
+async function* readPipe(file: FileHandle, path: string, { waitMs }: ImportLimits): AsyncGenerator<Uint8Array> {
+  const waitsUntil = performance.now() + waitMs
+  let hasWriter = false
+  for (;;) {
+    const part = Buffer.allocUnsafe(chunkSize)
+    const bytes = await file.read(part).then(({ bytesRead }) => bytesRead, nullIfNothingYet)
+    if (bytes === 0 && hasWriter) return
+    if (bytes === 0 && performance.now() >= waitsUntil)
+      throwUserError(`read ${path}`, new Error('no program writes to this pipe'), 'start that program, and try again')
+    if (bytes !== 0) hasWriter = true
+    if (bytes === 0 || bytes === null) await sleep(20)
+    else yield part.subarray(0, bytes)
+  }
+}
+
+/** A program has opened the pipe, and has not written yet. */
+function nullIfNothingYet(error: unknown): null {
+  if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return null
+  throw error
+}
+
+function tooLargeError({ maxBytes }: ImportLimits): UserError {
+  const why = `it is larger than ${formatBytes(maxBytes)}`
+  return new UserError({ what: 'cannot import the file', why, next: 'split it into several', exitCode: 2 })
+}
+
+async function copyToTempFile(
+  source: AsyncIterable<Uint8Array>,
+  folder: string,
+  limits: ImportLimits,
+): Promise<FileHandle> {
   const throwCopyError = (cause: unknown) =>
     throwUserError(`buffer the import in ${folder}`, cause, 'free disk space, or set TMPDIR to another folder')
   const file = await createUnnamedFile(folder).catch(throwCopyError)
   return closeOnError(file, async () => {
-    for await (const chunk of source) await file.writeFile(chunk).catch(throwCopyError)
+    let size = 0
+    for await (const chunk of source) {
+      size += chunk.length
+      if (size > limits.maxBytes) throw tooLargeError(limits)
+      await file.writeFile(chunk).catch(throwCopyError)
+    }
     return file
   })
 }

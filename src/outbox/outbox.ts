@@ -74,7 +74,7 @@ export {
   outcomeLabels,
   shortId,
 } from './core/review-labels.ts'
-export { describeTextChanges } from './core/review-marks.ts'
+export { describeTextChanges, findMarks, senderOf } from './core/review-marks.ts'
 export type { ReviewGroup, ReviewSummary } from './core/review-summary.ts'
 export {
   presentStatuses,

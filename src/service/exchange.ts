@@ -4,10 +4,10 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { createRequire } from 'node:module'
-import { isIPv6 } from 'node:net'
-import { checkServerIdentity as checkByNode, type PeerCertificate } from 'node:tls'
+
 import type { Dispatcher, Pool } from 'undici'
 import type { Ms } from '../values/time.ts'
+import { checkServerIdentity } from '../warehouse/server-identity.ts'
 import { type BodyReader, createBodyReader } from './body-reader.ts'
 import type { SplitBody, UnreadableReason } from './row-splitter.ts'
 
@@ -201,19 +201,6 @@ export function networkErrorText(code: string): string | undefined {
 
 // Only this part: the whole loads fetch, WebSocket and caches, too, four times as many files.
 const UndiciPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js')
-
-/**
- * As Node.js does it, which compares IPv6 addresses as they are written: a certificate has `0:0:0:0:0:0:0:1`, an address
- * `::1`. Node.js puts a name in quotes that could be read as several.
- */
-export function checkServerIdentity(host: string, certificate: PeerCertificate): Error | undefined {
-  const error = checkByNode(host, certificate)
-  const names = certificate.subjectaltname ?? ''
-  if (error === undefined || !isIPv6(host) || names.includes('"')) return error
-  const toShort = (address: string) => URL.parse(`http://[${address}]`)?.hostname
-  const addresses = names.split(', ').flatMap((name) => /^IP Address:(.+)$/.exec(name)?.[1] ?? [])
-  return addresses.some((address) => isIPv6(address) && toShort(address) === toShort(host)) ? undefined : error
-}
 
 export type Connections = {
   /** `origin`: like `https://service.example`. */

@@ -9,7 +9,7 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { type BoundedQuery, compareNames, createRowCollector, refusedStatement, tooLong } from './bounded-answer.ts'
 import { explainOpenError } from './explain-error.ts'
-import { splitPostgresUrl, valueTypes } from './postgres.ts'
+import { PostgresClient, splitPostgresUrl, valueTypes } from './postgres.ts'
 
 /** A single row arrives as a whole. */
 const maxReceivedBytes = 16 * 2 ** 20
@@ -35,7 +35,8 @@ export function openBoundedPostgres(url: string, setting: string, limitMs: Ms): 
   const { connectionString, schema } = splitPostgresUrl(url)
   const run: BoundedQuery['run'] = async (statement) => {
     const socket = new Socket()
-    const client = new pg.Client({ connectionString, types, stream: () => socket, application_name: 'deskmirror mcp' })
+    const config = { connectionString, types, stream: () => socket, application_name: 'deskmirror mcp' }
+    const client = new PostgresClient(config)
     client.on('error', () => {})
     const { promise: ended, reject: end } = Promise.withResolvers<never>()
     const deadline = setTimeout(() => end(tooLong(limitMs)), limitMs)

@@ -1,5 +1,6 @@
 /** Postgres through a connection pool: values are converted. Nothing is prepared, as a pooler may be in between. */
 import { Socket } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import type { ProjectId } from '../values/project.ts'
 import { toTimestamp } from '../values/time.ts'
@@ -7,6 +8,7 @@ import { UserError } from '../values/user-error.ts'
 import type { ConnectionPool, DbConnection } from './connection-pool.ts'
 import { quoteName } from './dialect.ts'
 import { chooseSchema, type FoundSchemas, schemaColumns } from './postgres-schema.ts'
+import { checkServerIdentity } from './server-identity.ts'
 
 /** Postgres's ids of types whose values need their own parser. Source: `select oid, typname from pg_type`. */
 const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
@@ -19,6 +21,18 @@ export function parsePostgresTime(text: string): string {
   if (!Number.isNaN(at)) return toTimestamp(at)
   // `infinity`, and years that RFC 3339 cannot express.
   return /^-|BC$/.test(text) ? '0001-01-01T00:00:00Z' : '9999-12-31T23:59:59Z'
+}
+
+/** Compares IPv6 addresses with certificates by what they mean. The driver has no setting for that beside an address. */
+export class PostgresClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    const { connection } = this as unknown as { readonly connection: { ssl: boolean | ConnectionOptions } }
+    if (connection.ssl === false) return
+    const settings = connection.ssl === true ? {} : connection.ssl
+    settings.checkServerIdentity ??= checkServerIdentity
+    connection.ssl = settings
+  }
 }
 
 /** Integers as numbers, beyond 2^53 as bigints. */
@@ -82,6 +96,7 @@ async function openPool(config: pg.PoolConfig, inspect: (pool: pg.Pool) => Promi
   const sockets = new Set<Socket>()
   const pool = new pg.Pool({
     ...config,
+    Client: PostgresClient,
     stream: () => {
       const socket = new Socket()
       sockets.add(socket)

@@ -38,6 +38,13 @@ export function filesOfWarehouse(location: DatabaseLocation) {
   return { database: databaseFile(location.path), beside: sides.map((side) => sideFile(location, side)) }
 }
 
+/** The database that a file would belong to, by its name: whoever opens a hard link to a database has them beside the link. */
+export function databaseNamedBy(path: string): string | null {
+  const target = resolveLinks(path)
+  const ending = Object.values(endings).find((end) => target.toLowerCase().endsWith(end))
+  return ending === undefined ? null : target.slice(0, -ending.length)
+}
+
 /** `?sslkey=PATH` and the like. */
 function certificateFiles(url: string): readonly string[] {
   const given = URL.parse(url)?.searchParams ?? new URLSearchParams()

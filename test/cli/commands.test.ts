@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { startPrivateRedis } from '../support/redis-server.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { runInProcess } from './run-in-process.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
@@ -131,6 +132,20 @@ test.concurrent('check says that an address without the version of the API may l
   const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_BASE_URL: service.baseUrl.replace(/\/v1$/, '') })]
   const { exit, out } = await runInProcess(['check'], { cwd, env })
   expect([exit, out]).toEqual([2, expect.stringMatching(/404.*\n +→ .*DESKMIRROR_BASE_URL.*version.*\/v1/m)])
+})
+
+test.concurrent('check says that Redis does not accept a password, and not that it is away', async () => {
+  const redis = await startPrivateRedis({ durable: false, settings: { requirepass: 'right' } })
+  try {
+    const url = redis.url.replace('//', '//:wrong-one@')
+    const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_QUEUE_URL: url })]
+    await runInProcess(['migrate'], { cwd, env })
+    const { exit, out, err } = await runInProcess(['check'], { cwd, env })
+    expect([exit, out + err]).toEqual([2, expect.stringMatching(/it denies access.*\n *→ correct user and password/)])
+    expect(out + err).not.toMatch(/wrong-one|start Redis/)
+  } finally {
+    await redis.stop()
+  }
 })
 
 test.concurrent('an address where a web page is, is wrong, and is said to be at once', async () => {

@@ -2,8 +2,18 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chmodSync,
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -121,6 +131,23 @@ describe('init without a terminal', () => {
     const written = readFileSync(join(cwd, '.env'), 'utf8')
     expect(written).toContain(`DESKMIRROR_API_KEY_FILE=${keyFile}`)
     expect(written).not.toContain(service.key)
+  })
+
+  test('replaces an existing .env as a whole, and leaves a link to it: whoever reads it meanwhile has the old text', async () => {
+    const cwd = createTempFolder()
+    const kept = join(createTempFolder(), 'settings')
+    writeFileSync(kept, '# ours\nDESKMIRROR_LOG_LEVEL=warn\n')
+    chmodSync(kept, 0o644)
+    symlinkSync(kept, join(cwd, '.env'))
+    const reader = openSync(kept, 'r')
+    const { exit } = await runDeskmirror([...args(), '--api-key-file', keyFile], { cwd })
+    expect(exit).toBe(0)
+    expect(readFileSync(reader, 'utf8')).toBe('# ours\nDESKMIRROR_LOG_LEVEL=warn\n')
+    closeSync(reader)
+    expect(readFileSync(kept, 'utf8')).toMatch(/^# ours\nDESKMIRROR_LOG_LEVEL=warn\nDESKMIRROR_BASE_URL=/)
+    expect(readlinkSync(join(cwd, '.env'))).toBe(kept)
+    expect(statSync(kept).mode & 0o777).toBe(0o600)
+    expect([readdirSync(dirname(kept)), readdirSync(cwd)]).toEqual([['settings'], ['.env']])
   })
 
   test('adds to deskmirror.yaml if there is one', async () => {

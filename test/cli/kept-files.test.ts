@@ -61,9 +61,14 @@ describe('with --force, too, a command does not write', () => {
         ['hard', /it is the warehouse/],
         ['soft', /it is the warehouse/],
         ['folder/deskmirror.db', /it is the warehouse/],
-        ...[...sides, 'folder/deskmirror.db-journal', 'dangling', 'DESKMIRROR.DB-journal'].map(
-          (name) => [name, /it belongs to the warehouse/] as const,
-        ),
+        ...[
+          ...sides,
+          'folder/deskmirror.db-journal',
+          'dangling',
+          'DESKMIRROR.DB-journal',
+          'hard-wal',
+          'inner/../hard-shm',
+        ].map((name) => [name, /it belongs to the warehouse/] as const),
         ['.env', /it belongs to the configuration/],
         ['folder/deskmirror.yaml', /it belongs to the configuration/],
         ['key', /it belongs to the configuration/],

@@ -46,6 +46,39 @@ describe.concurrent('a review', () => {
     for (const end of ends.reverse()) await end()
   })
 
+  test('of a single write-back marks the same, and what another program has changed waits', async ({
+    onTestFinished,
+  }) => {
+    const d = await start(onTestFinished)
+    const add = (content: string) =>
+      d.run(
+        [
+          'writeback',
+          'add',
+          'message',
+          '--conversation',
+          d.conversation(0),
+          '--sender-name',
+          'Bob',
+          '--content',
+        ].concat(content),
+      )
+    const damaged = await add('It&#39;s ready')
+    expect(damaged.err).toContain(`look at this first: content has`)
+    expect(damaged.err).toContain(`it was probably "It's ready"`)
+    expect(damaged.err).toContain('look at this first: the sender "Bob" is new: no earlier reply has it')
+    expect(damaged.err).toContain('it waits for approval: deskmirror writeback approve ')
+    expect((await add('It is ready')).err).not.toMatch(/content has|waits for approval/)
+    const states = await d.warehouse.query('select status from writebacks order by seq')
+    expect(states).toEqual([{ status: 'draft' }, { status: 'queued' }])
+    const args = ['--conversation', d.conversation(1), '--sender-name', 'Bob', '--content', 'Hello<br>there']
+    const { document } = await d.ask('writeback', 'add', 'message', ...args)
+    expect(document).toMatchObject({
+      status: 'draft',
+      marks: [expect.stringContaining('content has'), expect.any(String)],
+    })
+  })
+
   test('does not mark a sender that an earlier reply has', async ({ onTestFinished }) => {
     const d = await start(onTestFinished)
     const known = await d.warehouse.query(

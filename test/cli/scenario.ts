@@ -16,6 +16,8 @@ export type CliScenario = {
   readonly run: RunCli
   /** The same in a process of its own, as users run it. */
   readonly runProgram: RunCli
+  /** For programs that run it themselves. */
+  readonly env: Readonly<Record<string, string>>
   /** Runs a command with `--json`: its document, and its exit code. */
   readonly ask: (...args: readonly string[]) => Promise<{ readonly exit: number | null; readonly document: Document }>
   readonly warehouse: Warehouse
@@ -55,6 +57,7 @@ export async function startCliScenario(
     service,
     folder,
     run,
+    env,
     runProgram: (args, more) => runDeskmirror(args, inFolder(more)),
     ask: async (...args) => {
       const { exit, out } = await run([...args, '--json'])

@@ -1,14 +1,33 @@
 /** `deskmirror writeback import` as a person uses it: mistakes, doubles, drafts, and rows of an export changed by hand. */
-
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
+import { cleanEnvironment, launcher } from './run-process.ts'
 import { startCliScenario } from './scenario.ts'
 
 const person = ['--as', 'Zoë']
 
 describe.concurrent('a file that a person made', () => {
+  test('may come from standard input, by whatever name, or from a program that the shell starts', async ({
+    onTestFinished,
+  }) => {
+    const d = await startCliScenario(onTestFinished)
+    const text = `operation,conversation_id,handled\nhandled,${d.conversation(0)},true\n`
+    const file = d.file('right.csv', text)
+    const command = (given: string) => ['writeback', 'import', given, '--dry-run', '--json']
+    for (const given of ['-', '/dev/stdin', '/dev/fd/0'])
+      for (const input of [{ input: text }, { inputFile: join(d.folder, file) }])
+        expect((await d.runProgram(command(given), input)).out).toContain('"outcome": "reviewed"')
+    const shell = `exec "$@" <(sleep 0.2; cat ${file}) --dry-run --json`
+    const args = ['-c', shell, 'bash', process.execPath, launcher, 'writeback', 'import']
+    const env = cleanEnvironment(d.env)
+    const { stdout } = await promisify(execFile)('bash', args, { cwd: d.folder, env })
+    expect(stdout).toContain('"outcome": "reviewed"')
+  })
+
   test('is corrected mistake by mistake, and becomes a batch with what the person said about it', async ({
     onTestFinished,
   }) => {

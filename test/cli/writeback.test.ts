@@ -27,7 +27,7 @@ describe('writeback add', () => {
     const result = await writeback(['add', ...args, '--project', 'shop'], {
       addWriteback: async (_, { name }, request, by) => {
         asked.push(request, by)
-        return { project: name, id: 'the-id', status: 'queued', ...estimate }
+        return { project: name, id: 'the-id', status: 'queued', marks: [], ...estimate }
       },
     })
     return { ...result, request: asked[0], by: asked[1] }
@@ -82,7 +82,7 @@ describe('writeback add', () => {
         {
           addWriteback: async (_, { name }, { payload }) => {
             texts.push(payload)
-            return { project: name, id: 'the-id', status: 'queued', ...estimate }
+            return { project: name, id: 'the-id', status: 'queued', marks: [], ...estimate }
           },
         },
         input,

@@ -64,6 +64,18 @@ test('the analyst reads the objects for analysts and nothing else', async () => 
   await expect(read('fct_wait; create temp table mine (a int)')).rejects.toThrow(/permission denied|read-only/)
 })
 
+test.each(['reader', 'analyst'])(
+  'a statement of the %s does not fill the disk, and none lifts that limit',
+  async (role) => {
+    const show = await as(role, 'deskmirror', (client) =>
+      client.query(`select current_setting('temp_file_limit') as disk, current_setting('work_mem') as memory`),
+    )
+    expect(show.rows).toEqual([{ disk: '4GB', memory: '16MB' }])
+    const lift = as(role, 'deskmirror', (client) => client.query('set temp_file_limit = -1'))
+    await expect(lift).rejects.toThrow(/permission denied/)
+  },
+)
+
 test("only Metabase can use Metabase's own database", async () => {
   await expect(as('reader', 'metabase', (client) => client.query('select 1'))).rejects.toThrow(/permission denied/)
   await as('metabase', 'metabase', (client) => client.query('create table own (a int)'))

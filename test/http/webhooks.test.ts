@@ -185,4 +185,11 @@ describe('any other delivery gets a 401 without the reason', () => {
     expect(lines.join()).not.toMatch(new RegExp(`5f1c1d52|${sign(body, 'another')}|whsec|nobody`))
     expect(counted).toEqual(['shop rejected', 'null rejected'])
   })
+
+  test('and a flood of them is counted, and logged once', async () => {
+    const { post, lines, counted } = await startReceiver()
+    for (let n = 0; n < 50; n++) await post('/webhooks/shop', body, { 'x-service-signature': sign(`${n}`) })
+    expect(lines.filter((line) => line.includes('webhook.rejected'))).toHaveLength(1)
+    expect(counted).toHaveLength(50)
+  })
 })

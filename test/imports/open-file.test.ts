@@ -24,8 +24,8 @@ afterEach(async () => {
 const text = `${'a line of text\n'.repeat(20_000)}and one without an end`
 const sha256 = (bytes: string) => createHash('sha256').update(bytes).digest('hex')
 
-async function openBuffer(...[source, directory = folder]: Parameters<typeof openImportBuffer>): Promise<ImportBuffer> {
-  const buffer = await openImportBuffer(source, directory)
+async function openBuffer(...[source, directory = folder, limits]: Parameters<typeof openImportBuffer>) {
+  const buffer = await openImportBuffer(source, directory, limits)
   openBuffers.push(buffer)
   return buffer
 }
@@ -64,6 +64,31 @@ test('a named pipe is read once and copied, like standard input', async () => {
   const buffer = await opening
   expect(await all(buffer.read())).toBe(text)
   expect(await all(buffer.read())).toBe(text)
+})
+
+test('a pipe that no program writes to is not waited for without end', async () => {
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  await expect(openBuffer(pipe, folder, { maxBytes: 10, waitMs: 50 })).rejects.toMatchObject({
+    what: `cannot read ${pipe}`,
+    why: 'no program writes to this pipe',
+    exitCode: 2,
+  })
+})
+
+test.each(['/dev/zero', '/dev/null', '/dev/tty'])('a device is not read: %s', async (path) => {
+  await expect(openBuffer(path)).rejects.toMatchObject({ what: `cannot read ${path}`, exitCode: 2 })
+})
+
+test('what is larger than an import may be is refused, with the limit: a file, and a stream without an end', async () => {
+  async function* endless() {
+    for (;;) yield Buffer.alloc(1000, 'x')
+  }
+  const refused = { what: 'cannot import the file', why: 'it is larger than 5 kB', exitCode: 2 }
+  const limits = { maxBytes: 5000, waitMs: 50 }
+  await expect(openBuffer(endless(), folder, limits)).rejects.toMatchObject(refused)
+  await expect(openBuffer(await fileOf(text), folder, limits)).rejects.toMatchObject(refused)
+  expect(await readdir(folder)).toEqual(['import.jsonl'])
 })
 
 test('two concurrent reads are independent', async () => {

@@ -62,10 +62,13 @@ export const trickyText = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
+/** A text of which nothing can be seen, such as the filler of Hangul, counts as empty: nobody would know who wrote. */
+const visible = /[^\s\p{Default_Ignorable_Code_Point}]/u
+
 function text(maxLength: number) {
   return trickyText
     .map((value) => value.slice(0, maxLength))
-    .filter((value) => value.trim() !== '' && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value))
+    .filter((value) => visible.test(value) && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value))
     .filter((value) => textDamage(value) === undefined)
 }
 

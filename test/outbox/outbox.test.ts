@@ -180,6 +180,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
       // As when the database restarts while the outcome is stored.
       endClaim(first!)
       expect(await outbox.findClaimable(Date.now(), 9)).toMatchObject([{ id: first }])
+      // Another process may take it, too.
+      expect(await o.warehouse.query('select id from writebacks where owner is not null')).toEqual([{ id: second }])
       const claimed = (await outbox.claim(first!, Date.now()))!
       expect(claimed).toMatchObject({ id: first })
       await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())

@@ -1,6 +1,6 @@
 /** A private Postgres server. Uses the installed programs, or installs them if possible. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { installPostgres } from './install-servers.ts'
@@ -32,6 +32,8 @@ export async function startPostgres(): Promise<Server> {
 export type PrivatePostgres = Server & {
   /** An `immediate` stop, like a power failure. Resolves when it serves again. `whileDown` runs in between. */
   readonly crash: (whileDown?: () => Promise<void>) => Promise<void>
+  /** `kill -9` of its main process, which leaves the others to notice it. Resolves when it serves again. */
+  readonly kill: (whileDown?: () => Promise<void>) => Promise<void>
 }
 
 export async function startPrivatePostgres(settings: ServerSettings = {}): Promise<PrivatePostgres> {
@@ -91,6 +93,8 @@ async function start(programs: string, moreSettings: ServerSettings): Promise<Pr
   const command = [join(programs, 'postgres'), '-D', data]
   for (const [name, value] of Object.entries(settings)) command.push('-c', `${name}=${value}`)
   const serve = () => startGuarded({ command, folder, owner, signal: 'INT', ready: /ready to accept connections/ })
+  const pidFile = join(data, 'postmaster.pid')
+  const mainPid = () => Number(readFileSync(pidFile, 'utf8').split('\n')[0])
   const stops = [await serve()]
   return {
     url: `postgres://deskmirror:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
@@ -98,18 +102,29 @@ async function start(programs: string, moreSettings: ServerSettings): Promise<Pr
       for (const stop of stops.toReversed()) await stop()
     },
     crash: async (whileDown = async () => {}) => {
-      const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+      const pid = mainPid()
       process.kill(pid, 'SIGQUIT')
-      while (existsSync(join(data, 'postmaster.pid')) && isProcessAlive(pid)) await sleep(10)
+      while (existsSync(pidFile) && isRunning(pid)) await sleep(10)
+      await whileDown()
+      stops.push(await serve())
+    },
+    kill: async (whileDown = async () => {}) => {
+      const pid = mainPid()
+      const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+      process.kill(pid, 'SIGKILL')
+      for (const one of [pid, ...children.trim().split(/\s+/).map(Number)]) while (isRunning(one)) await sleep(10)
+      // Nobody has waited for the killed process, so Postgres would take it for one that still runs.
+      for (const file of [pidFile, join(folder, `.s.PGSQL.${port}.lock`)]) rmSync(file)
       await whileDown()
       stops.push(await serve())
     },
   }
 }
 
-function isProcessAlive(pid: number): boolean {
+/** A process that was killed and that nobody has waited for does not run. */
+function isRunning(pid: number): boolean {
   try {
-    return process.kill(pid, 0)
+    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
   }

@@ -29,10 +29,12 @@ export type PrivateRedis = Server & {
   readonly flush: () => Promise<void>
 }
 
-export async function startPrivateRedis({ durable }: { readonly durable: boolean }): Promise<PrivateRedis> {
+type RedisOptions = { readonly durable: boolean; readonly settings?: Readonly<Record<string, string | number>> }
+
+export async function startPrivateRedis(options: RedisOptions): Promise<PrivateRedis> {
   const program =
     findProgram('redis-server', folders) ?? (await installRedis(() => findProgram('redis-server', folders)))
-  const server = await tryThreeTimes(() => start(program, durable))
+  const server = await tryThreeTimes(() => start(program, options))
   return {
     ...server,
     crash: async () => {
@@ -54,7 +56,7 @@ async function runAsAdmin(
   await work(redis).finally(() => redis.disconnect())
 }
 
-async function start(program: string, durable: boolean): Promise<Server> {
+async function start(program: string, { durable, settings: more = {} }: RedisOptions): Promise<Server> {
   const owner = unprivilegedUser('redis', 'nobody')
   const folder = createServerFolder('redis', owner)
   const port = await freePort()
@@ -68,6 +70,7 @@ async function start(program: string, durable: boolean): Promise<Server> {
     appendfsync: 'always',
     'maxmemory-policy': 'noeviction',
     'enable-debug-command': 'yes',
+    ...more,
   }
   const command = [program, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])]
   const stop = await startGuarded({ command, folder, owner, signal: 'TERM', ready: /Ready to accept connections/i })

@@ -1,5 +1,6 @@
 /** Postgres becomes unavailable during a command: the command waits, loses nothing and sends nothing twice. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -13,6 +14,8 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { configOf, findDifferences, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
+import { startWorkerProcess } from '../worker/worker-process.ts'
 
 let server: PrivatePostgres
 let copies = 0
@@ -109,6 +112,41 @@ describe('a Postgres that crashes and restarts', () => {
     await restarted
     expect(report.differences).toEqual([])
     expect(report.streams.find(({ stream }) => stream === 'messages')?.compared).toBeGreaterThan(30)
+  })
+
+  test('whose main process is killed while a worker sends: each lane goes on at once, and nothing is sent twice', async () => {
+    const { sandbox, url, warehouse } = await setUp()
+    await syncOnce(url, sandbox)
+    const project = projectConfigOf(sandbox)
+    const contents = [...sandbox.truth('conversations')].flatMap(({ id }) =>
+      [1, 2, 3].map((n) => ({ id, content: `Answer ${n} to ${id}` })),
+    )
+    const lines = contents.map(({ id, content }) =>
+      JSON.stringify({ operation: 'message', conversation_id: id, content, sender_name: 'Ann' }),
+    )
+    const file = { source: chunks(lines), name: 'replies', parse: {} }
+    await importWritebacks(configOf(url, project), project, file, importing)
+    sandbox.setSwitches({ 'latency.after': 50 })
+    const worker = startWorkerProcess({ databaseUrl: url, queueUrl: 'embedded', cwd: createTempFolder() }, sandbox, {
+      DESKMIRROR_VERIFY_AFTER: '200ms',
+    })
+    const lost = () => worker.log.filter(({ event }) => event === 'warehouse.lost').length
+    for (const sent of [10, 50]) {
+      while (sandbox.ledger().length < sent) await sleep(1)
+      const before = lost()
+      await server.kill(async () => {
+        while (lost() === before) await sleep(10)
+      })
+    }
+    const restartedAt = performance.now()
+    const opened = await warehouse()
+    const isOpen = async () =>
+      (await opened.query(`select 1 from writebacks where status <> 'succeeded' limit 1`)).length > 0
+    while (await isOpen()) await sleep(100)
+    // A claim lasts two minutes.
+    expect(performance.now() - restartedAt).toBeLessThan(60_000)
+    const sent = sandbox.ledger().map(({ body }) => (body as { readonly content: string }).content)
+    expect(sent.toSorted()).toEqual(contents.map(({ content }) => content).toSorted())
   })
 
   test('that does not restart: the command ends when it is stopped, with the reason', async () => {

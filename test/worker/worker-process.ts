@@ -15,12 +15,13 @@ export type WorkerProcess = LogReader & {
 }
 
 export function startWorkerProcess(
-  { databaseUrl, queueUrl }: Pick<WorkerStores, 'databaseUrl' | 'queueUrl'>,
+  { databaseUrl, queueUrl, cwd }: Pick<WorkerStores, 'databaseUrl' | 'queueUrl'> & { readonly cwd?: string },
   sandbox: Sandbox,
   variables: Readonly<Record<string, string>> = {},
 ): WorkerProcess {
   const child = spawn(process.execPath, [launcher, 'start'], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    cwd,
     env: cleanEnvironment({
       DESKMIRROR_BASE_URL: sandbox.baseUrl,
       DESKMIRROR_PROJECT_ID: sandbox.projectId,

@@ -4,6 +4,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { Ms } from '../../../src/values/time.ts'
 import { errorText, UserError } from '../../../src/values/user-error.ts'
+import { redisTls } from '../../../src/warehouse/server-identity.ts'
 import { retryUntilConnected, unusableQueue } from './redis-errors.ts'
 
 const commonOptions = {
@@ -28,8 +29,9 @@ export type RedisConnections = Awaited<ReturnType<typeof openRedis>>
 export async function openRedis(url: string, { prefix, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions) {
   const server = await retryUntilConnected(url, connectTimeoutMs, () => probeServer(url, prefix))
   const warnings = serverWarnings(server)
-  const adding = new Redis(url, { ...commonOptions, commandTimeout: requestTimeoutMs, maxRetriesPerRequest: 20 })
-  const running = new Redis(url, { ...commonOptions, maxRetriesPerRequest: null })
+  const options = { ...commonOptions, ...redisTls(url) }
+  const adding = new Redis(url, { ...options, commandTimeout: requestTimeoutMs, maxRetriesPerRequest: 20 })
+  const running = new Redis(url, { ...options, maxRetriesPerRequest: null })
   const blocking = trackDuplicates(running)
   // BullMQ forwards errors to its listeners; each connection would report them a second time.
   for (const client of [adding, running]) client.on('error', () => {})
@@ -70,7 +72,7 @@ type RedisInfo = { readonly version: string | undefined; readonly policy: string
 /** Uses a connection of its own, which fails at once. */
 async function probeServer(url: string, prefix: string): Promise<RedisInfo | null> {
   const failFast = { retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 }
-  const client = new Redis(url, { ...commonOptions, ...failFast })
+  const client = new Redis(url, { ...commonOptions, ...redisTls(url), ...failFast })
   let cause: Error | undefined
   client.on('error', (error: Error) => {
     cause ??= error

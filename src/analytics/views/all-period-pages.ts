@@ -191,17 +191,21 @@ export const periodTables = {
     },
     key: ['weekday', 'hour'],
     sort: 'weekday',
-    rows: (within) => `select d.weekday, e.hour, sum(e.waits_started) as waits_started,
-        sum(e.human_answers) as human_answers,
+    // Each hour of the days that have begun, as in report_week_hour; none where nothing was counted at all.
+    rows: (within, sql) => `with events as ${eventsByHour(
+      `and ${where(within, '', 'started_date', 'human_name')}`,
+      `and ${where(within, '', 'human_answered_date', 'human_name')}`,
+      `and ${where(within, '', 'date', null)}`,
+    )}
+      select d.weekday, h.hour, coalesce(sum(e.waits_started), 0) as waits_started,
+        coalesce(sum(e.human_answers), 0) as human_answers,
         cast(sum(e.agent_seconds) as double precision) / nullif(sum(e.observed_seconds), 0) as agents_online,
         cast(sum(e.available_seconds) as double precision) / nullif(sum(e.observed_seconds), 0) as available_share
-      from ${eventsByHour(
-        `and ${where(within, '', 'started_date', 'human_name')}`,
-        `and ${where(within, '', 'human_answered_date', 'human_name')}`,
-        `and ${where(within, '', 'date', null)}`,
-      )} e
-      join dim_date d on d.project_id = e.project_id and d.date = e.date
-      group by d.weekday, e.hour`,
+      from dim_date d
+      cross join dim_hour h
+      left join events e on e.date = d.date and e.hour = h.hour
+      where ${where(within, 'd.', 'date', null)} and d.starts_at <= ${sql.now} and exists (select 1 from events)
+      group by d.weekday, h.hour`,
     facts: (within) => `select w.conversation_id, w.started_date as date, d.weekday, w.started_hour as hour
       from fct_wait w join dim_date d on d.project_id = w.project_id and d.date = w.started_date
       where ${where(within, 'w.', 'started_date', 'human_name')}`,

@@ -9,6 +9,7 @@ import { parseFlag } from '../../imports/csv-cells.ts'
 import { commonFields, operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
 import { expiryMistakes, mistakeText, parseRequest } from '../../outbox/core/writeback-request.ts'
 import type { Operation, WritebackRequest } from '../../outbox/outbox.ts'
+import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -158,12 +159,13 @@ function notQueuedError(why: string, next: string): UserError {
 }
 
 function renderNextSteps(
-  { id, status, ...estimate }: AddWritebackReport,
+  { id, status, marks, ...estimate }: AddWritebackReport,
   project: ProjectConfig,
   { ref }: WritebackRequest,
   hint: CommandHint,
 ): string[] {
   if (id === null) return [`nothing was queued: the ref ${ref} was queued before`]
-  if (status === 'draft') return [`it waits for approval: ${hint(`writeback approve ${id}`)}`]
-  return renderEstimate(estimate, project, hint).slice(1)
+  const shown = marks.map((mark) => `look at this first: ${showInvisible(mark)}`)
+  if (status === 'draft') return [...shown, `it waits for approval: ${hint(`writeback approve ${id}`)}`]
+  return [...shown, ...renderEstimate(estimate, project, hint).slice(1)]
 }

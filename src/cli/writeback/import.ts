@@ -1,6 +1,7 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or previews them. */
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { isStandardInput } from '../../config/text-file.ts'
 import type { KeptFiles } from '../../export/export.ts'
 import { importedFile, keptFiles, otherOutput } from '../../export/kept-files.ts'
 import { rejectOutput } from '../../export/output-file.ts'
@@ -88,11 +89,11 @@ async function runImport(
   const now = context.now()
   const { importWritebacks, previewImport } = await context.load(() => import('../../app/import.ts'))
   const display = context.openDisplay(options.quiet === true)
-  const kept = keptFiles(config, [importedFile(file === '-' ? null : file)])
+  const kept = keptFiles(config, [importedFile(isStream(file) ? null : file)])
   const mistakesTarget = toMistakesTarget(options, kept)
   const outputs = await openReviewOutputs(context, options, kept)
   const showReview = (review: ReviewSummary, isShown: boolean) => {
-    const name = file === '-' ? 'standard input' : basename(file)
+    const name = isStream(file) ? 'standard input' : basename(file)
     const page = { title: name, notes: [`${name}, before it is queued. As of ${toTimestamp(now)}.`] }
     return outputs.finish(review, page, isShown ? [...renderReview(review, now).map(toPrintable), ''] : null)
   }
@@ -209,6 +210,8 @@ function toMistakesTarget({ mistakes: path, force, html, csv }: ImportCommandOpt
   return { path, ...options }
 }
 
+const isStream = (file: string): boolean => file === '-' || isStandardInput(file)
+
 /** `file`: its path, or `-`. */
 function toImportSource(
   context: CommandContext,
@@ -222,7 +225,7 @@ function toImportSource(
     ...(senderName === undefined ? {} : { senderName }),
   }
   const parse = { format, ignoreColumns, ...chosen } as const
-  return file === '-' ? { source: context.openStdin(), name: null, parse } : { source: file, name: file, parse }
+  return isStream(file) ? { source: context.openStdin(), name: null, parse } : { source: file, name: file, parse }
 }
 
 function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap {

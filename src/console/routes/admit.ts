@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Viewer } from '../../config/people.ts'
 import { isLocalHost, tooManyText } from '../../http/auth.ts'
+import { logRefusal } from '../../http/refusal-log.ts'
 import { decodeSegment } from '../../values/address.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { Sessions } from './session.ts'
@@ -26,7 +27,7 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, site: 
   if (bearer !== null && request.viewer === null) {
     const waitMs = attempts.recordWrong(request.ip, now())
     if (waitMs > 0) return sendProblem(reply, 429, 'Refused', tooManyText(waitMs), null)
-    log.warn({ event: 'console.token_refused', route })
+    logRefusal(log, { event: 'console.token_refused', route })
   }
   if (request.viewer !== null || openRoutes.has(route)) return
   const isPage = request.method === 'GET' && bearer === null

@@ -1,6 +1,7 @@
 /** Signing in and out: by name and token, or by a one-time link, which a person confirms so that no preview uses it up. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyText } from '../../http/auth.ts'
+import { logRefusal } from '../../http/refusal-log.ts'
 import { html, nothing } from '../../values/html.ts'
 import type { Page } from '../frame.ts'
 import { cookieName } from './admit.ts'
@@ -44,7 +45,7 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
       const waitMs = attempts.recordWrong(request.ip, now())
       if (waitMs > 0) return refuse(429, tooManyText(waitMs))
       const person = sessions.nameOfPerson(form.name)
-      log.warn({ event: 'console.sign_in_refused', person })
+      logRefusal(log, { event: 'console.sign_in_refused', person })
       await record('sign_in_refused', person ?? '', '')
       return refuse(401, form.code === '' ? 'The name and the token do not fit.' : usedLink)
     }

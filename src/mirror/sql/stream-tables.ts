@@ -64,6 +64,16 @@ function describeTable(stream: StreamName): StreamTable {
   return { stored, key, firstKey: key[0] ?? 'id', columns, hasDeletedAt: hasDeletedAt(stored), newerBy, list, children }
 }
 
+/** Written with a row and not read from it; and ids, which keep the letters in which the service first showed them. */
+const columnsBesideValues = ['project_id', 'raw', 'synced_at', 'run_id', 'asked_at', 'read_at', 'checked_at']
+const ids = ['id', 'visitor_id', 'conversation_id', 'call_id']
+
+/** Columns that say what is in the row of the service, and nothing else. */
+export function valueColumns({ key }: StreamTable, columns: readonly InsertedColumn[]): readonly InsertedColumn[] {
+  const others = new Set([...key, ...columnsBesideValues, ...ids])
+  return columns.filter(({ name }) => !others.has(name))
+}
+
 export const streamTables = Object.fromEntries(
   streamNames.map((stream) => [stream, describeTable(stream)]),
 ) as Readonly<Record<StreamName, StreamTable>>

@@ -5,10 +5,9 @@ import { tables } from '../../../schema/tables.ts'
 import { clockToleranceSeconds } from '../../values/time.ts'
 import { arrayInsert, batchesOf, rowsPerArrayInsert, rowsPerStatement } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { messageFields } from '../core/message-fields.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import type { EncodedRow } from './encode-rows.ts'
-import { type InsertedColumn, type StreamTable, streamTables } from './stream-tables.ts'
+import { type InsertedColumn, type StreamTable, streamTables, valueColumns } from './stream-tables.ts'
 
 /** Within a transaction; no key may occur twice. Returns the first part of the key of each new or changed row. */
 export async function upsertRows(
@@ -25,7 +24,7 @@ export async function upsertRows(
   const onConflict = sql`
     on conflict (${sql.join(key.map((name) => sql.ref(name)))}) do update
     set ${sql.join(updated.map((name) => sql`${sql.ref(name)} = ${excluded(name)}`))}
-    where ${isDifferent(table)} and ${isNewer(table, isAuthoritative, clock() + clockToleranceSeconds * 1000)}
+    where ${isDifferent(table, columns)} and ${isNewer(table, isAuthoritative, clock() + clockToleranceSeconds * 1000)}
     returning ${sql.ref(table.firstKey)} as id`
   const stored: string[] = []
   for (const batch of batchesOf(rows, kind === 'sqlite' ? rowsPerStatement[0] : rowsPerArrayInsert)) {
@@ -45,11 +44,12 @@ function rowInsert(table: StreamTable['stored'], names: readonly string[], rows:
 
 const excluded = (name: string) => sql.ref(`excluded.${name}`)
 
-function isDifferent({ stored: table, hasDeletedAt }: StreamTable) {
-  const documented = table === 'message_rows' ? Object.values(messageFields).map(([column]) => column) : []
-  const compared = ['raw', ...documented.filter((name) => !tables[table].key.some((part) => part === name))]
-  const conditions = compared.map((name) => sql`${excluded(name)} is distinct from ${sql.ref(`${table}.${name}`)}`)
-  if (hasDeletedAt) conditions.push(sql`${sql.ref(`${table}.deleted_at`)} is not null`)
+/** Also where only a column says something else than the row: whoever or whatever wrote that is corrected. */
+function isDifferent(table: StreamTable, columns: readonly InsertedColumn[]) {
+  const compared = ['raw', ...(table.hasDeletedAt ? valueColumns(table, columns).map(({ name }) => name) : [])]
+  const stored = (name: string) => sql.ref(`${table.stored}.${name}`)
+  const conditions = compared.map((name) => sql`${excluded(name)} is distinct from ${stored(name)}`)
+  if (table.hasDeletedAt) conditions.push(sql`${stored('deleted_at')} is not null`)
   return sql`(${sql.join(conditions, sql` or `)})`
 }
 

@@ -11,18 +11,20 @@ import type { AuditedStream, Difference, SeenDifference } from '../core/audit.ts
 import type { MirrorCommit } from '../core/mirror.ts'
 import { streamRange } from '../core/mirrored-range.ts'
 import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/paging-profile.ts'
-import type { ChildListStream } from '../core/stream-kinds.ts'
+import type { ChildListStream, Stream } from '../core/stream-kinds.ts'
 import { listStreams, messages, visitorActivity } from '../core/streams.ts'
 import { childKeyOf } from '../sql/encode-rows.ts'
 import type { Mirror } from '../sql/mirror.ts'
+import { type CompareColumnsDeps, wrongColumns } from './compare-columns.ts'
 import { findDifference } from './comparison.ts'
 import { type ReadDeps, readServedChildren, readStoredChildren } from './read-rows.ts'
 
 /** Children of streams that are not among `streams` are not compared. */
-export type CompareDeps = ReadDeps & {
-  readonly mirror: Pick<Mirror, 'readBehaviours'>
-  readonly now: () => EpochMs
-}
+export type CompareDeps = ReadDeps &
+  CompareColumnsDeps & {
+    readonly mirror: Pick<Mirror, 'readBehaviours'>
+    readonly now: () => EpochMs
+  }
 
 const childOf: Readonly<Record<AuditedStream, ChildListStream>> = { conversations: messages, visitors: visitorActivity }
 
@@ -64,7 +66,9 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
     return { kind: 'compared', differences: [], corrections: [], children: null }
   if (typeof served === 'string') return { kind: served }
   const { row, requestedAt } = served
-  const differences = seenDifferences(findDifference(stream, id, stored, stringifyJson(row.item), 'both'), stored)
+  const ofRow = findDifference(stream, id, stored, stringifyJson(row.item), 'both')
+  const wrong = await wrongColumnsByKey(deps, listStreams[stream], id)
+  const differences = seenDifferences(ofRow ?? wrong.get(id) ?? null, stored)
   const corrections = differences.length === 0 ? [] : [correctionOf(stream, [row], requestedAt)]
   if (child === null) return { kind: 'compared', differences, corrections, children: null }
   const childrenRequestedAt = deps.now()
@@ -73,10 +77,12 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
     isHasMoreReliableIfEmpty: !isHasMoreKnownUnreliable(behaviours),
   })
   const { incomplete } = there
+  const wrongChildren = await wrongColumnsByKey(deps, child, id)
   const rows: MirrorRow[] = []
   for (const [key, childRow] of there.rows) {
     const raw = here.get(key)
-    const found = seenDifferences(findDifference(child.name, key, raw, stringifyJson(childRow.item)), raw)
+    const ofChild = findDifference(child.name, key, raw, stringifyJson(childRow.item))
+    const found = seenDifferences(ofChild ?? wrongChildren.get(key) ?? null, raw)
     if (found.length > 0) rows.push(childRow)
     differences.push(...found)
   }
@@ -94,6 +100,13 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
     differences.push(...seenDifferences({ stream: child.name, key, kind: 'gone there', fields: [] }, raw))
   const children = { compared: there.rows.size + missing.length, incomplete }
   return { kind: 'compared', differences, corrections, children }
+}
+
+/** In rows of the mirror whose key begins with the id: a row that is as the service has it may have other columns. */
+async function wrongColumnsByKey(deps: CompareDeps, stream: Stream, id: string) {
+  const found = new Map<string, Difference>()
+  for await (const difference of wrongColumns(deps, stream, id)) found.set(difference.key, difference)
+  return found
 }
 
 /** The row as the service has it, in the shape of the stored one. `listOnly`: fields that only the list shows. */

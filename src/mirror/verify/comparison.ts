@@ -61,9 +61,7 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
       for (const { key, kind, fields } of found) recordDifference({ stream, key, kind, fields })
       reportProgress(stream, 'running')
     },
-    /** Columns of a mirrored row say something else than the row itself. */
-    columns: (stream: StreamName, key: string, columns: readonly string[]) =>
-      recordDifference({ stream, key, kind: 'different', fields: columns.map((name) => `column ${name}`) }),
+    difference: recordDifference,
     gone: (stream: StreamName, key: string) => recordDifference({ stream, key, kind: 'gone there', fields: [] }),
     close: (stream: StreamName) => reportProgress(stream, 'done'),
     skip: (stream: StreamName, scope: string) => {

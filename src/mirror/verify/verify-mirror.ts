@@ -8,7 +8,7 @@ import { allStreams, listStreams } from '../core/streams.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { mapConcurrently } from '../sync/concurrency.ts'
 import { drawSample, type SampleOptions } from './audit.ts'
-import { compareColumns } from './compare-columns.ts'
+import { wrongColumns } from './compare-columns.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
 import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
 import { neverRead, runVerify, unreadableText, type VerifyDeps } from './verify.ts'
@@ -28,7 +28,8 @@ export async function verifyMirror({ sampleSize, ...deps }: VerifyMirrorDeps) {
   const comparison = createComparison(deps)
   await runVerify({ ...deps, present: presentTime({ localTime, serviceTime, newestMessage }) }, comparison)
   for (const stream of allStreams)
-    if (deps.streams.has(stream.name)) await compareColumns({ ...deps, comparison }, stream)
+    if (deps.streams.has(stream.name))
+      for await (const difference of wrongColumns(deps, stream)) comparison.difference(difference)
   return comparison.result()
 }
 

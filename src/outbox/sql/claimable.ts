@@ -8,7 +8,8 @@ import type { EpochMs, Ms } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import { currentProcess, isProcessAlive, type ProcessIdentity } from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { listActiveClaims } from '../active-claims.ts'
+import { retryOnDeadlock } from '../../warehouse/transactions.ts'
+import { isActiveClaim } from '../active-claims.ts'
 import type { Rest } from '../core/batches.ts'
 import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/outbox-entry.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
@@ -40,7 +41,7 @@ export const nextInLaneSql = sql`${firstInLaneSql} and ${laneIdleSql}`
 /** No process works on it: it has no owner, a dead owner, this one without working on it, or an expired lease. */
 function unownedSql(
   now: EpochMs,
-  deadOwners: ReadonlyMap<string, number>,
+  deadOwners: ReadonlySet<string>,
   abandoned: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const free = [
@@ -48,7 +49,7 @@ function unownedSql(
     abandoned,
     sql`lease_until <= ${now}`,
     sql`lease_until > ${now + maxDelayMs}`,
-    ...[...deadOwners.keys()].map((owner) => sql`owner = ${owner}`),
+    ...[...deadOwners].map((owner) => sql`owner = ${owner}`),
   ]
   return sql`(${sql.join(free, sql` or `)})`
 }
@@ -59,14 +60,30 @@ export function currentOwner(): string {
   return JSON.stringify({ host, pid, process })
 }
 
-/** This process owns it, and does not work on it. */
-function abandonedSql(): RawBuilder<unknown> {
-  const active = listActiveClaims()
-  const isActive = active.length === 0 ? sql`false` : sql`id in (${sql.join(active)})`
-  return sql`(owner = ${currentOwner()} and not ${isActive})`
+type Claim = { readonly id: string; readonly owner: string; readonly token: number }
+
+/** A few for each process. */
+async function readClaims({ db, project }: ProjectDb): Promise<readonly Claim[]> {
+  const { rows } = await sql<Claim>`select id, owner, fencing_token as token from writebacks
+    where project_id = ${project} and owner is not null`.execute(db)
+  return rows
 }
 
-/** The same of one row, and nobody has claimed it since. */
+/**
+ * Gives up claims of this process that it does not work on, so that any process may take them. What is claimed meanwhile has
+ * another token.
+ */
+async function releaseAbandoned({ db, project }: ProjectDb, claims: readonly Claim[]): Promise<void> {
+  const own = currentOwner()
+  for (const { id, owner, token } of claims) {
+    if (owner !== own || isActiveClaim(id)) continue
+    const released = sql`update writebacks set owner = null, lease_until = null
+      where project_id = ${project} and id = ${id} and owner = ${owner} and fencing_token = ${token}`
+    await retryOnDeadlock(() => released.execute(db))
+  }
+}
+
+/** A condition of a row that this process owns and does not work on: nobody has claimed it since. */
 export async function findAbandoned({ db, project }: ProjectDb, id: string): Promise<RawBuilder<unknown>> {
   const owner = currentOwner()
   const { rows } = await sql<{ token: number }>`select fencing_token as token from writebacks
@@ -82,20 +99,21 @@ function dueSql(now: EpochMs): RawBuilder<unknown> {
 /** `abandoned`: a condition of rows that this process owns and does not work on. */
 export function claimableSql(
   now: EpochMs,
-  deadOwners: ReadonlyMap<string, number>,
-  abandoned = abandonedSql(),
+  deadOwners: ReadonlySet<string>,
+  abandoned: RawBuilder<unknown> = sql`false`,
 ): RawBuilder<unknown> {
   const isFree = unownedSql(now, deadOwners, abandoned)
   return sql`status in ('queued','sending') and ${dueSql(now)} and ${isFree} and ${nextInLaneSql}`
 }
 
-/** Processes that own claims and are certainly dead, each with the number of its claims. */
-export async function findDeadOwners({ db, kind, project }: ProjectDb): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ owner: string; claims: number | string }>`
-    select owner, count(*) as claims from writebacks where project_id = ${project} and owner is not null
-    group by owner`.execute(db)
-  const dead = rows.filter(({ owner }) => isOwnerDead(owner, kind))
-  return new Map(dead.map(({ owner, claims }) => [owner, Number(claims)]))
+/** Processes that own claims and are certainly dead. */
+export async function findDeadOwners(context: ProjectDb): Promise<ReadonlySet<string>> {
+  return deadOwnersOf(await readClaims(context), context.kind)
+}
+
+function deadOwnersOf(claims: readonly Claim[], kind: DatabaseKind): ReadonlySet<string> {
+  const owners = new Set(claims.map(({ owner }) => owner))
+  return new Set([...owners].filter((owner) => isOwnerDead(owner, kind)))
 }
 
 /** Rows follow earlier decisions before new claims, for at most this long at a time. */
@@ -113,9 +131,11 @@ export async function findClaimable(
   filter: ClaimFilter = {},
 ): Promise<readonly ClaimableWriteback[]> {
   if (!(await followDecisions(context, performance.now() + applyForMs))) return []
-  const deadOwners = await findDeadOwners(context)
+  const claims = await readClaims(context)
+  await releaseAbandoned(context, claims)
+  const deadOwners = deadOwnersOf(claims, context.kind)
   const claimable = claimableSql(now, deadOwners)
-  const count = [...deadOwners.values()].reduce((sum, claims) => sum + claims, limit)
+  const count = limit + claims.filter(({ owner }) => deadOwners.has(owner)).length
   const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
     select id, lane, operation, status, batch_id as "batchId", seq from writebacks
     where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)} and ${claimable}

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { EpochMs } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
+import { redisTls } from '../../warehouse/server-identity.ts'
 import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../core/budget-record.ts'
 
 /**
@@ -47,6 +48,7 @@ if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.ca
  */
 export function openRedisRecords(url: string, onError: (why: string) => void = () => {}) {
   const redis = new Redis(validRedisUrl(url), {
+    ...redisTls(url),
     connectTimeout: 5000,
     commandTimeout: 5000,
     retryStrategy: (tries) => Math.min(2000, tries * 50),

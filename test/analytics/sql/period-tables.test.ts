@@ -54,6 +54,24 @@ for (const db of databases) {
     expect(sum((await read('calls')).rows, 'calls')).toBe(calls.calls)
   })
 
+  test(`the hours of a period are all there, also those in which nothing happened — ${db.name}`, async () => {
+    const { warehouse } = await openViewsWarehouse(db)
+    const read = (from: string, to: string) =>
+      readPeriodTable(warehouse.projectDb('main'), 'hours', { from, to, agent: null })
+    const { rows } = await read(both.from, both.to)
+    const each = [1, 2, 3, 4, 5, 6, 7].flatMap((day) => Array.from({ length: 24 }, (_, hour) => `${day} ${hour}`))
+    expect(rows.map(({ weekday, hour }) => `${weekday} ${hour}`).toSorted()).toEqual(each.toSorted())
+    expect(rows.some(({ waits_started, human_answers }) => waits_started === 0 && human_answers === 0)).toBe(true)
+    const days = await Promise.all(
+      Array.from({ length: 7 }, (_, n) => `2025-10-${20 + n}`).map((date) => read(date, date)),
+    )
+    const counted = days.map((day, n) => ({ n, weekdays: day.rows.map(({ weekday }) => weekday) }))
+    const known = counted.filter(({ weekdays }) => weekdays.length > 0)
+    expect(known.length).toBeGreaterThan(0)
+    for (const { n, weekdays } of known) expect(weekdays).toEqual(Array.from({ length: 24 }, () => n + 1))
+    expect((await read('1999-01-01', '1999-01-31')).rows).toEqual([])
+  })
+
   test(`an agent narrows each table to that agent, and a name that nobody has to nothing — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db)
     const context = warehouse.projectDb('main')

@@ -81,7 +81,7 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
       .map(({ median_seconds, p90_seconds, ...row }) => ({
         ...row,
         median_hours: Number(median_seconds) / 3600,
-        p90_hours: Math.trunc(Number(p90_seconds) / 3600),
+        p90_hours: Number(p90_seconds) / 3600,
       })),
   'How many conversations does each agent have in a month': ({ rows }, today) =>
     deriveModel(rows, today).report_agent_month.toSorted(
@@ -113,7 +113,7 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
         month,
         conversations: ofMonth.filter(({ kind }) => kind === 'conversation').length,
         calls: ofMonth.filter(({ kind }) => kind === 'call').length,
-        call_hours: Math.trunc(sum(ofMonth.map(({ length }) => length)) / 3600),
+        call_hours: sum(ofMonth.map(({ length }) => length)) / 3600,
         writing_visitors: visitorsOf('conversation'),
         calling_visitors: visitorsOf('call'),
         visitors: visitorsOf('conversation', 'call'),

@@ -97,6 +97,34 @@ describe('an audit', () => {
     })
   })
 
+  const columnsTitle = 'finds and corrects columns that say something else than their row'
+  test.for(databases)(`${columnsTitle} — $name`, async (db) => {
+    await withSandbox({ ...world, db }, async (context) => {
+      const { sandbox, warehouse, sync } = context
+      await sync()
+      const [old] = handledLongAgo(sandbox)
+      const [field] = await warehouse.query(
+        `select column_name as name from discovered_fields where stream = 'visitor_activity' and type = 'text' limit 1`,
+      )
+      const entry = '(select min(entry_hash) from visitor_activity)'
+      await warehouse.query(`update conversations set origin = 'wrong' where id = '${old}'`)
+      await warehouse.query(`update visitor_activity set "${field!.name}" = 'wrong' where entry_hash = ${entry}`)
+      const report = await audit(context)
+      expect(report.differences.map(({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`)).toEqual([
+        'conversations: different column origin',
+        `visitor_activity: different column ${field!.name}`,
+      ])
+      expect(report.audits.map(({ differing, corrected }) => [differing, corrected])).toEqual([
+        [1, 1],
+        [1, 1],
+      ])
+      const wrong = await warehouse.query(`select origin from conversations where origin = 'wrong'
+        union all select "${field!.name}" from visitor_activity where "${field!.name}" = 'wrong'`)
+      expect(wrong).toEqual([])
+      expect((await audit(context)).differences).toEqual([])
+    })
+  })
+
   test('does not count what the service changed after the last sync, and counts what no incremental sync shows', async () => {
     await withSandbox(world, async (context) => {
       const { sandbox, warehouse, sync } = context
@@ -232,6 +260,7 @@ test('every request of a comparison has the lowest priority', async () => {
       readRawById: async () => new Map([['c', '{"id":"c"}']]),
       readRows: async () => [],
       readBehaviours: async () => new Map(),
+      findWrongColumns: async () => ({ last: null, wrong: [] }),
     },
     now: () => 0,
     signal: new AbortController().signal,

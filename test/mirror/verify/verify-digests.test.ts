@@ -1,7 +1,7 @@
 /** What `verify --json` says of a mirror, and what changed since, on both databases. */
 
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -200,6 +200,19 @@ describe('a file is refused', () => {
       writeFileSync(file, change(JSON.stringify({ projects: [await verify({ streams: ['conversations'] })] }, null, 2)))
       await expect(compare(projectId)).rejects.toMatchObject({ why: expect.stringMatching(why), exitCode: 2 })
     })
+  })
+})
+
+test('a file that PowerShell wrote is read, and a device is not', async () => {
+  await withSandbox(world, async (context) => {
+    await context.sync({ streams: ['conversations'] })
+    const { verify, compare, file } = verifications(context)
+    await verify({ streams: ['conversations'] })
+    writeFileSync(file, Buffer.from(`\ufeff${readFileSync(file, 'utf8')}`, 'utf16le'))
+    expect((await compare()).streams).toMatchObject([{ stream: 'conversations', days: [] }])
+    rmSync(file)
+    symlinkSync('/dev/zero', file)
+    await expect(compare()).rejects.toMatchObject({ why: 'it is not a regular file', exitCode: 2 })
   })
 })
 

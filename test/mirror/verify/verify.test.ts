@@ -119,6 +119,7 @@ const sample = (
       readRawById: async () => stored,
       readBehaviours: async () => new Map(),
       readStreamStatuses: async () => statuses,
+      findWrongColumns: async () => ({ last: null, wrong: [] }),
     },
     store: { listIds: async (_stream, after) => (after === null ? ['c'] : []) },
     ...{ sampleSize: 5, random: () => 0, now: () => 0, limit: 10, onProgress: () => {} },

@@ -9,12 +9,12 @@ import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import type { RowKey } from '../../core/mirror.ts'
 import { encodeValue } from '../encode-value.ts'
 import { keyParameters, notDeleted } from '../reader.ts'
-import { type InsertedColumn, streamTables } from '../stream-tables.ts'
+import { type InsertedColumn, streamTables, valueColumns } from '../stream-tables.ts'
 import { readDiscoveredFields } from './field-records.ts'
 import { fittingValue } from './field-types.ts'
 
-/** In key order; `after` null = from the first row on. */
-export type StoredRange = { readonly after: RowKey | null; readonly limit: number }
+/** In key order; `after` null = from the first row on. `firstKey`: only rows whose key begins with it. */
+export type StoredRange = { readonly after: RowKey | null; readonly limit: number; readonly firstKey: string | null }
 
 /** Undefined: the item is no row. */
 export type ParseStored = (item: Json, key: RowKey) => MirrorRow | undefined
@@ -25,33 +25,29 @@ export type WrongColumns = {
   readonly wrong: readonly { readonly key: RowKey; readonly columns: readonly string[] }[]
 }
 
-/** Ids are left out: they are stored in the letters in which the service first showed them. */
-const ids = ['project_id', 'id', 'visitor_id', 'conversation_id', 'call_id']
-
 /** A column that is still to be filled is left out. Rows that are marked as deleted are not compared. */
 export async function findWrongColumns(
   context: ProjectDb,
   stream: StreamName,
   parse: ParseStored,
-  { after, limit }: StoredRange,
+  { after, limit, firstKey }: StoredRange,
 ): Promise<WrongColumns> {
   const { db, kind, project } = context
   const { table } = streamSpecs[stream]
   const { key: keyColumns, columns: documented } = streamTables[stream]
   const discovered = (await readDiscoveredFields(db, kind, project, stream)).columns
   const unfilled = await readUnfilled(context, stream)
-  const compared = [...documented, ...discovered].filter(
-    ({ name }) => !ids.includes(name) && !keyColumns.includes(name) && !unfilled.has(name),
-  )
+  const columns = valueColumns(streamTables[stream], [...documented, ...discovered])
+  const compared = columns.filter(({ name }) => !unfilled.has(name))
   const keys = sql.join(keyColumns.map((name) => sql.ref(name)))
   const values = sql.join(compared.map(({ name }, n) => sql`${sql.ref(name)} as ${sql.ref(`value ${n}`)}`))
   const from =
     after === null ? sql`true` : sql`(${keys}) > (${sql.join(keyParameters(kind, table, keyColumns, after))})`
+  const within = firstKey === null ? sql`` : sql`and ${sql.ref(streamTables[stream].firstKey)} = ${firstKey}`
   const { rows } = await sql<Record<string, unknown>>`
     select ${keys}, cast(raw as text) as "raw text", ${values} from ${sql.table(table)}
-    where project_id = ${project} and raw is not null ${notDeleted(stream)} and ${from} order by ${keys} limit ${limit}`.execute(
-    db,
-  )
+    where project_id = ${project} and raw is not null ${notDeleted(stream)} and ${from} ${within}
+    order by ${keys} limit ${limit}`.execute(db)
   const found = rows.map((row) => {
     const key = keyColumns.map((name) => String(row[name]))
     const parsed = parse(parseJson(decodeJson(kind, String(row['raw text']))), key)
