@@ -197,9 +197,7 @@ export async function readPendingParents(context: ProjectDb, stream: ChildStream
   for (const [i, isPending] of pendingSql(now).entries()) {
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
-    const { rows } = await sql<
-      Row & { at: string | null; began: string | null; rereadWhole: number | null }
-    >`
+    const { rows } = await sql<Row & { at: string | null; began: string | null; rereadWhole: number | null }>`
       select parent_id as "parentId", requested_version as "requestedVersion",
         read_version as "readVersion", reread_whole as "rereadWhole", cursor, attempts,
         checked_at as "checkedAt", ${lastActiveAt} as at, ${beganAt} as began from sync_children
