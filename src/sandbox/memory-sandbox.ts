@@ -98,13 +98,13 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
     switches: currentSwitches,
     /**
      * Changes all of these switches, or throws RangeError. `rate.*` resets the rate limits. `storm.*`, `rows.rhythm`,
-     * `ids.letters` and `content` belong to the seed data: they recreate it and discard later changes.
+     * `calls.seconds`, `ids.letters` and `content` belong to the seed data: they recreate it and discard later changes.
      */
     setSwitches(changes: Partial<Switches>) {
       switches = validateSwitches(parseSwitches(changes, switches))
       const changesAny = (names: RegExp) => Object.keys(changes).some((name) => names.test(name))
       if (changesAny(/^rate\./)) service.keyLimits.reset()
-      if (changesAny(/^(storm\..*|content|rows\.rhythm|ids\.letters)$/))
+      if (changesAny(/^(storm\..*|content|calls\.seconds|rows\.rhythm|ids\.letters)$/))
         for (const project of projects.values()) project.reset()
     },
     scriptFault: service.faults.script,

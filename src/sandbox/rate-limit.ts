@@ -9,7 +9,8 @@ type Limiter = {
   readonly count: (now: EpochMs) => void
 }
 
-type CreateLimiter = (limit: number, windowMs: Ms) => Limiter
+/** `burst`: what a bucket holds. */
+type CreateLimiter = (limit: number, windowMs: Ms, burst?: number) => Limiter
 
 export const limiters: Record<Switches['rate.kind'], CreateLimiter> = {
   off: () => ({ waitMs: () => 0, count: () => undefined }),
@@ -55,12 +56,12 @@ function slidingWindow(limit: number, windowMs: Ms, timeOf: (now: EpochMs) => Ep
   }
 }
 
-/** A token bucket that holds a window's requests and refills evenly. */
-function tokenBucket(limit: number, windowMs: Ms): Limiter {
-  let [level, at] = [limit, 0]
+/** A token bucket that refills evenly with a window's requests. */
+function tokenBucket(limit: number, windowMs: Ms, burst = limit): Limiter {
+  let [level, at] = [burst, 0]
   const perMs = limit / windowMs
   const refill = (now: EpochMs) => {
-    level = Math.min(limit, level + Math.max(0, now - at) * perMs)
+    level = Math.min(burst, level + Math.max(0, now - at) * perMs)
     at = now
   }
   return {
@@ -105,8 +106,10 @@ export function createKeyLimits(switches: () => Switches) {
   const keys = new Map<string, { readonly all: Limiter; readonly writes: Limiter }>()
   const createLimiters = () => {
     const s = switches()
-    const createLimiter = (limit: number) =>
-      limiters[s['rate.kind']](Math.max(0, limit - s['rate.foreign']), s['rate.window'] * 1000)
+    const createLimiter = (limit: number) => {
+      const burst = s['rate.burst'] === 0 ? undefined : s['rate.burst']
+      return limiters[s['rate.kind']](Math.max(0, limit - s['rate.foreign']), s['rate.window'] * 1000, burst)
+    }
     return { all: createLimiter(s['rate.limit']), writes: createLimiter(s['rate.writes']) }
   }
   return {

@@ -52,13 +52,22 @@ export async function sendResponse(
   const unasked = s['encoding.unasked']
   const wanted = unasked === 'none' && isAccepted ? 'gzip' : unasked
   const encoding = answer.body === '' ? 'none' : wanted
-  const bytes = compressions[encoding](Buffer.from(answer.body))
+  const bytes = compressions[encoding](breakRow(Buffer.from(answer.body), s))
   const headers: Record<string, string> = { ...answer.headers }
   if (encoding !== 'none') headers['content-encoding'] = encoding
   if (answer.status !== 204) headers['content-length'] = String(bytes.length)
   response.writeHead(answer.status, headers)
   if (fault !== 'truncated') return void response.end(bytes)
   response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
+}
+
+function breakRow(body: Buffer, { 'rows.broken': id, 'rows.brokenBy': by }: Switches): Buffer {
+  const row = id === '' ? -1 : body.indexOf(id)
+  const before = 'At":"'
+  const at = row === -1 ? -1 : body.indexOf(before, row)
+  if (at === -1) return body
+  const end = at + before.length
+  return Buffer.concat([body.subarray(0, end), Buffer.from([by === 'quote' ? 0x22 : 0xff]), body.subarray(end)])
 }
 
 function* hugeBody(megabytes: number) {

@@ -181,11 +181,13 @@ function createActivities({ random, size, switches }: SeedContext) {
 
 const callOutcomes = ['completed', 'completed', 'completed', 'missed', 'voicemail', 'failed']
 
-function createCalls({ random, size, visitorOf, createIds, createLine }: SeedContext) {
+function createCalls({ random, size, switches, visitorOf, createIds, createLine }: SeedContext) {
   const [ids, time] = [createIds('call'), createLine('call')]
   const outcome = (index: number) => pick(callOutcomes, random(purposes.outcome, index))
-  const endedAt = (index: number) =>
+  const takesMs = switches['calls.seconds'] * 1000
+  const usualEnd = (index: number) =>
     time.endAt(index, outcome(index) === 'missed' ? 0 : (5 + (random(purposes.time, index, 9) % 3600)) * 1000)
+  const endedAt = (index: number) => (takesMs === 0 ? usualEnd(index) : time.startAt(index) + takesMs)
   const recorded = (index: number) => outcome(index) === 'completed' && random(purposes.recording, index) % 4 !== 0
   return {
     count: size.calls,

@@ -35,6 +35,7 @@ const switchTable = {
   'calls.from': inclusiveBound,
   'calls.to': exclusiveBound,
   'calls.window': '0: days between `from` and `to` at most; more gets a 400; 0 = any number',
+  'calls.seconds': '0: how long every call takes; 0 = some longer than others',
   'calls.range': 'optional | required: whether `from` and `to` must be given',
   'calls.fields':
     'plain | nested | snake | caller: names and shape of a call; `caller`: its visitor is in `caller.ref`',
@@ -134,6 +135,8 @@ const switchTable = {
   content: 'varied | plain | hostile: contents of texts: emoji, NUL, very long ones; `hostile` adds lone surrogates',
   'rows.hostile':
     'none | odd | unfit: one row in eleven: `odd` ones are unusual but storable; `unfit` ones are too deep, too large, of another project, or no objects',
+  'rows.broken': '"": part of an id: the first time after it in a response is no longer JSON, as `rows.brokenBy` says',
+  'rows.brokenBy': 'encoding | quote: a byte that is not UTF-8, or a quotation mark that nothing escapes',
   'fields.drift': '0: 0: unchanged; 1: new fields appear; 2: they change type',
   gzip: 'false: whether responses are compressed for clients that accept it',
   'encoding.unasked': 'none | gzip | deflate | br | zstd: how responses are compressed, whatever the client accepts',
@@ -145,6 +148,7 @@ const switchTable = {
   'rate.limit': '600: requests per key in a window',
   'rate.writes': '120: writes per key in a window',
   'rate.window': '60: length of the window in seconds',
+  'rate.burst': '0: requests that a bucket holds; 0 = those of a window',
   'rate.inFlight': '0: requests of a key that may be in flight at once; one more gets a 429; 0 = any number',
   'rate.foreign': '0: requests in each window that another client makes with the same key',
   'rate.retryAfter': 'seconds | date | absent: form of the Retry-After header of a 429',

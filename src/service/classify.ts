@@ -4,7 +4,15 @@ import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
 import { type ApiFailure, tooLargeBody, webPageCode } from './core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from './core/api-request.ts'
-import { attachItems, decodeUtf8, type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
+import {
+  attachItems,
+  attachReadableItems,
+  decodeUtf8,
+  type Envelope,
+  type ErrorBody,
+  parseBareBody,
+  parseEnvelope,
+} from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
 import type { SplitBody } from './row-splitter.ts'
 
@@ -83,24 +91,35 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
   const bare = request.envelope === 'optional' && text !== null ? parseBareBody(text) : null
   const withItems = attachItems(envelope?.data ?? bare, batches)
   const unreadable = unreadableReason(request, text, envelope, withItems !== null)
+  const serverDate = parseServerDate(head)
+  const { requestedAt } = context
+  const cursorLimit = toCursorLimit(serverDate, context)
+  const received = { status, requestId, serverDate, cursorLimit, requestedAt }
   if (unreadable !== null || withItems === null) {
     const why = `${requestName(request)}: ${status} with ${unreadable ?? ''}`
     // Later it may be a page about maintenance; here the address leads elsewhere, and waiting changes nothing.
     if (context.isNewAddress === true && !isWrite(request) && isWebPage(text))
       return failed({ kind: 'refused', status, code: webPageCode, why, fields: [], requestId })
     const hash = hashOf({ rest, batches })
-    return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId, unreadable: hash })
+    const isOnlyRows = unreadable !== null && withItems === null && isReadableWithout(envelope, request)
+    const readable = isOnlyRows ? attachReadableItems(envelope?.data ?? null, batches) : null
+    const failure = { kind: 'transient', why, mayHaveBeenSent: true, status, requestId, unreadable: hash } as const
+    return failed(readable === null ? failure : { ...failure, readable: { ...readable, ...received } })
   }
-  const serverDate = parseServerDate(head)
-  const { requestedAt } = context
-  const cursorLimit = toCursorLimit(serverDate, context)
-  return { ok: true, response: { ...withItems, status, requestId, serverDate, cursorLimit, requestedAt } }
+  return { ok: true, response: { ...withItems, ...received } }
 }
 
+/** Nothing but rows of a list that is read cannot be parsed. */
+function isReadableWithout(envelope: Envelope | null, { method }: ApiRequest): boolean {
+  return method === 'GET' && envelope !== null && envelope.error === null && (envelope.data ?? null) !== null
+}
+
+const requestIds = /"requestId"\s*:\s*"[^"]*"/g
+
+/** Of all but the id of the request, which differs each time. */
 function hashOf({ rest, batches }: SplitBody): string {
-  const hash = createHash('sha256').update(rest)
-  for (const { bytes } of batches ?? []) hash.update(bytes)
-  return hash.digest('base64')
+  const bytes = Buffer.concat([rest, ...(batches ?? []).map((batch) => batch.bytes)])
+  return createHash('sha256').update(bytes.toString('latin1').replace(requestIds, '')).digest('base64')
 }
 
 type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>

@@ -6,7 +6,7 @@ import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { defaultTimeoutMs, grantTtlMs } from './core/acquire-slot.ts'
-import { ApiError, type ApiFailure, describeFailure } from './core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure, readablePart } from './core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse, Priority, QueryParams } from './core/api-request.ts'
 import { type Connections, type HttpRequest, openConnections, sendHttpRequest } from './exchange.ts'
 import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
@@ -79,9 +79,15 @@ export function createClient(options: ClientOptions): Client {
   const hasServiceResponded = () => counts.hasServiceResponded
   const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
   const retryDeps = { policy: retries, retryBudget: createRetryBudget(), random, signal, hasServiceResponded, onRetry }
-  const readUnjudged: ApiGet = (path, query, priority) => {
+  const readUnjudged: ApiGet = async (path, query, priority) => {
     const canBeSmaller = Number(query.limit ?? 1) > 1
-    return withRetries(() => send({ method: 'GET', path, query, priority }), { ...retryDeps, canBeSmaller })
+    try {
+      return await withRetries(() => send({ method: 'GET', path, query, priority }), { ...retryDeps, canBeSmaller })
+    } catch (error) {
+      const readable = readablePart(error)
+      if (readable === null) throw error
+      return readable
+    }
   }
   const { projectId, now = Date.now } = options
   const refusals = projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })

@@ -1,7 +1,7 @@
 /** Reads the envelope of a body, and the rows of its list. Nothing here trusts the body's shape, and nothing throws. */
 import { asJsonObject, type Json, type JsonObject, tryParseJson } from '../values/json.ts'
 import type { ItemBatch, ListItems } from './core/api-request.ts'
-import type { RowBatch } from './row-splitter.ts'
+import { type DroppedRow, droppedHeadBytes, type RowBatch } from './row-splitter.ts'
 
 export type Envelope = {
   /** undefined if the body has none. */
@@ -123,6 +123,27 @@ export function attachItems(data: Json, batches: readonly RowBatch[] | null): { 
   }
   const items = parseBatch(batch)
   return items && { data: Array.isArray(data) ? items : { ...asJsonObject(data), items } }
+}
+
+/** The same if single rows are not JSON: without those, each of which is rejected. */
+export function attachReadableItems(data: Json, batches: readonly RowBatch[] | null) {
+  return attachItems(data, batches?.map(dropUnreadableRows) ?? null)
+}
+
+function dropUnreadableRows(batch: RowBatch): RowBatch {
+  if (parseBatch(batch) !== null) return batch
+  const dropped = new Map<number, DroppedRow>(batch.dropped)
+  const rows: string[] = []
+  let start = 1
+  for (const [i, end] of batch.rowEnds.entries()) {
+    const bytes = batch.bytes.subarray(start, end)
+    start = end + 1
+    const text = decodeUtf8(bytes)
+    const isReadable = text !== null && tryParseJson(text) !== undefined
+    if (!isReadable) dropped.set(i, { head: bytes.subarray(0, droppedHeadBytes), why: 'it is not JSON in UTF-8' })
+    rows.push(isReadable ? text : 'null')
+  }
+  return { bytes: Buffer.from(`[${rows.join()}]`), rowEnds: [], dropped }
 }
 
 /** Null: the rows are not JSON. */

@@ -20,11 +20,15 @@ export const defaultResponseLimits = {
   perPart: { bytes: 4 * mebibyte, levels: 1000, values: 100_000 },
 }
 
-/** Rows that are parsed together: a JSON array, with `null` in place of each dropped row. */
-export type RowBatch = { readonly bytes: Buffer; readonly dropped: ReadonlyMap<number, DroppedRow> }
+/** Rows that are parsed together: a JSON array, with `null` in place of each dropped row. `rowEnds`: the index after each. */
+export type RowBatch = {
+  readonly bytes: Buffer
+  readonly rowEnds: readonly number[]
+  readonly dropped: ReadonlyMap<number, DroppedRow>
+}
 
-/** A row that is too large to be parsed: its first bytes, and why. */
-type DroppedRow = { readonly head: Buffer; readonly why: string }
+/** A row that is too large to be parsed, or cannot be: its first bytes, and why. */
+export type DroppedRow = { readonly head: Buffer; readonly why: string }
 
 /** A response without the rows of its list. `batches` null: it has no list. */
 export type SplitBody = { readonly rest: Buffer; readonly batches: readonly RowBatch[] | null }
@@ -38,13 +42,16 @@ export function tooLarge(maxBytes: number): UnreadableReason {
 
 /** A batch is parsed at once: about this many bytes and rows at most, or a single row. */
 const [batchBytes, batchRows] = [2 * mebibyte, 1000]
-const droppedHeadBytes = 4096
+export const droppedHeadBytes = 4096
 
 /** A row, or all that is not a row. `droppedWhy`: it is too large, so only its first bytes are kept. */
 type Part = { segments: Buffer[]; size: number; values: number; droppedWhy: string | null }
 
 const emptyPart = (): Part => ({ segments: [], size: 0, values: 0, droppedWhy: null })
-const emptyBatch = () => ({ segments: [] as Buffer[], size: 0, count: 0, dropped: new Map<number, DroppedRow>() })
+const emptyBatch = () => {
+  const [segments, rowEnds, dropped] = [[] as Buffer[], [] as number[], new Map<number, DroppedRow>()]
+  return { segments, rowEnds, dropped, size: 0, count: 0 }
+}
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [listStart, listEnd, objectStart, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d]
@@ -104,6 +111,8 @@ export function createRowSplitter(limits = defaultResponseLimits) {
     if (batch.count > 0) batch.segments.push(pieces.comma)
     batch.segments.push(...(droppedWhy === null ? segments : [pieces.dropped]))
     batch.size += droppedWhy === null ? size : 0
+    const before = batch.rowEnds.at(-1) ?? 0
+    batch.rowEnds.push(before + pieces.comma.length + (droppedWhy === null ? size : pieces.dropped.length))
     batch.count += 1
     rowCount += 1
     row = emptyPart()
@@ -112,9 +121,9 @@ export function createRowSplitter(limits = defaultResponseLimits) {
   }
 
   const sealBatch = () => {
-    const { segments, count, dropped } = batch
+    const { segments, count, rowEnds, dropped } = batch
     batch = emptyBatch()
-    if (count > 0) batches?.push({ bytes: Buffer.concat([pieces.start, ...segments, pieces.end]), dropped })
+    if (count > 0) batches?.push({ bytes: Buffer.concat([pieces.start, ...segments, pieces.end]), rowEnds, dropped })
   }
 
   const handleOpening = (byte: number, at: number) => {

@@ -23,8 +23,8 @@ export function scheduleChanges(world: World, clock: { wallOffset: Ms }): void {
   })
 }
 
-/** Only changes that an incremental sync can see. */
-function changeService({ scheduler, sandbox }: World, n: number): void {
+/** Only changes that an incremental sync can see, unless the plan deletes messages. */
+function changeService({ scheduler, sandbox, plan }: World, n: number): void {
   const conversations = [...sandbox.truth('conversations')]
   const conversation = conversations[scheduler.int(0, conversations.length - 1)]?.id ?? ''
   const { mutate } = sandbox
@@ -35,6 +35,12 @@ function changeService({ scheduler, sandbox }: World, n: number): void {
     'a conversation begins': () => mutate.addConversation(undefined, `Hello ${n}`),
     'a visitor comes': () => mutate.addVisitor({ name: `Visitor ${n}` }),
     'a call ends': () => mutate.addCall(undefined, 0),
+  }
+  const messages = [...sandbox.truth('messages')].filter(({ parentId }) => parentId === conversation)
+  if (plan.deletesMessages && messages.length > 1) {
+    scheduler.log('service', `a message is deleted (${conversation})`)
+    mutate.deleteMessage(conversation, scheduler.int(0, messages.length - 1))
+    return
   }
   const names = Object.keys(changes) as (keyof typeof changes)[]
   // Only visitors have no other list that shows what a look-back would miss.

@@ -133,3 +133,10 @@ export async function checkLists(warehouse: Warehouse, sandbox: MemorySandbox, w
   }
   return failures
 }
+
+/** Every message that is missing, or that the service no longer has, is of a conversation that counts as incomplete. */
+export async function checkMessages(warehouse: Warehouse, sandbox: MemorySandbox, when: string): Promise<string[]> {
+  const found = await unexplainedDifferences(warehouse, sandbox, ['conversations', 'messages'])
+  const lost = found.filter(({ stream, how }) => stream === 'messages' && how !== 'different')
+  return lost.map((one) => `after ${when}: ${JSON.stringify(one)}`)
+}

@@ -24,7 +24,12 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'misdated',
     'late',
     'late',
+    'window',
+    'deleted',
+    'cut',
+    'cut',
   ])
+  const isCut = unusual === 'cut'
   const choose = <const T>(what: typeof unusual, others: readonly [T, ...T[]], usual: readonly [T, ...T[]]): T =>
     pick(unusual === what ? others : usual)
   const bound = (...usual: ['inclusive', 'exclusive'] | ['exclusive', 'inclusive']) =>
@@ -37,7 +42,7 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'rate.writes': 40,
     'rate.window': windowMs / 1000,
     // Far smaller than the reader asks for, so that few rows have several pages.
-    'pages.size': int(2, 5),
+    'pages.size': isCut ? 0 : int(2, 5),
     'conversations.order': order('oldest'),
     'conversations.bound': bound('inclusive', 'exclusive'),
     'conversations.handled': choose('handled', ['open', 'handled'], ['all']),
@@ -47,8 +52,10 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'calls.from': bound('inclusive', 'exclusive'),
     'calls.to': bound('inclusive', 'exclusive'),
     'calls.range': pick(['optional', 'optional', 'required']),
-    'messages.paging': pick(['since', 'before', 'all']),
-    'messages.order': pick(['oldest', 'newest', 'newest-ascending']),
+    'calls.window': choose('window', [1, 2, 7], [0]),
+    'messages.paging': isCut ? pick(['all', 'before', 'limit']) : pick(['since', 'before', 'all']),
+    'messages.order': isCut ? pick(['newest', 'newest-ascending']) : pick(['oldest', 'newest', 'newest-ascending']),
+    'messages.most': isCut ? int(10, 14) : 0,
     'messages.bound': choose('bounds', ['refused', 'ignored'], ['inclusive', 'exclusive']),
     // If short pages claimed to be the last, or all claimed not to be, nothing could show which are.
     hasMore: choose('hasMore', ['full'], ['exact']),
@@ -64,12 +71,13 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'late.of': 'visitors,conversations,calls',
     'query.unknown': pick(['ignored', 'rejected']),
   }
-  const rows = { conversations: int(1, 9), visitors: int(1, 12), calls: int(0, 12) }
+  const rows = { conversations: isCut ? 12 : int(1, 9), visitors: int(1, 12), calls: int(0, 12) }
+  const messagesPerConversation: [number, number] = [1, isCut ? 30 : int(1, 6)]
   return {
     ...plan,
     focus: 'lists',
     limits: { requests: 100, writes: 40 },
-    size: { ...rows, messagesPerConversation: [1, int(1, 6)], activityPerVisitor: 0, days: 3 },
+    size: { ...rows, messagesPerConversation, activityPerVisitor: 0, days: 3 },
     switches,
     activeMs: int(4000, 12_000),
     pushers: 0,
@@ -84,6 +92,7 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     ...(isDisturbed ? { interruptionRate: pick([0.05, 0.2, 0.5]) } : undisturbed),
     hidesRows: unusual === 'undated' || unusual === 'handled',
     unusual,
+    deletesMessages: unusual === 'deleted',
     endsWithReconcile: true,
     setsClock: false,
   }

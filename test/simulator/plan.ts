@@ -69,6 +69,8 @@ export function createPlan(scheduler: Scheduler) {
     reconcileShare: 0.15,
     /** What the lists do that most services do not. */
     unusual: 'none',
+    /** Messages are deleted, which an incremental run does not show. */
+    deletesMessages: false,
     /** Requests with a bound do not show all rows, so that incremental runs need not notice. */
     hidesRows: false,
     terminationRate: usually(0.3, 0.3, 0),

@@ -9,7 +9,7 @@ import { createMemorySandbox, type MemorySandbox } from '../../src/sandbox/memor
 import { secret } from '../../src/values/secret.ts'
 import type { Ms } from '../../src/values/time.ts'
 import { scheduleChanges } from './changes.ts'
-import { checkBudget, checkIncremental, checkLists, checkMirror, checkWritebacks } from './checks.ts'
+import { checkBudget, checkIncremental, checkLists, checkMessages, checkMirror, checkWritebacks } from './checks.ts'
 import { createListsPlan } from './lists-plan.ts'
 import { createObserver } from './observer.ts'
 import { chooseDelivery, createPlan, lookBackMs, type Plan, verifyAfterMs, windowMs } from './plan.ts'
@@ -195,7 +195,8 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
     if (await isReconcileUnfinished(warehouse, sandbox)) await runQuietly('sync', syncProgram('reconcile'))
     await runQuietly('sync', syncProgram('reconcile'))
     if (plan.focus === 'lists')
-      failures.push(...(await checkLists(warehouse, sandbox, `a reconciliation (${plan.unusual})`)))
+      for (const check of [checkLists, checkMessages])
+        failures.push(...(await check(warehouse, sandbox, `a reconciliation (${plan.unusual})`)))
     else failures.push(...(await checkMirror(warehouse, sandbox)))
   }
   world.checkReplacedRows()

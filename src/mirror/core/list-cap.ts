@@ -1,15 +1,20 @@
 /**
- * Whether a service lists only the last messages of a conversation without saying so: its longest lists all have the same
- * length, and do not show how their conversations began. Pure.
+ * Whether a service lists only some messages of a conversation without saying so: its longest lists all have the same
+ * length, and do not show how their conversations began, or not the last message that the conversation shows. Pure.
  */
-import type { EpochSeconds, Seconds } from '../../values/time.ts'
+import { type EpochSeconds, rfc3339, type Seconds } from '../../values/time.ts'
 
-/** A list that was read whole. `began`: its conversation. `oldest`: its first row. Null: not known. */
+/**
+ * A list that was read whole. `began`, `lastAt`: when its conversation began, and when it had its last message. `oldest`,
+ * `newest`: the rows. Null: not known.
+ */
 export type ListLength = {
   readonly parentId: string
   readonly rows: number
   readonly began: EpochSeconds | null
+  readonly lastAt: EpochSeconds | null
   readonly oldest: EpochSeconds | null
+  readonly newest: EpochSeconds | null
 }
 
 /** Nothing is concluded from shorter lists, of which many have the same length. */
@@ -26,12 +31,21 @@ export function showsBeginning({ began, oldest }: Pick<ListLength, 'began' | 'ol
   return began !== null && oldest !== null && oldest <= began + beginToleranceSeconds
 }
 
+/** It lacks messages at neither end. */
+export function isWhole(list: ListLength): boolean {
+  const { lastAt, newest } = list
+  return showsBeginning(list) && (lastAt === null || (newest !== null && newest >= lastAt))
+}
+
+/** A list that is long enough for others to have the same length only because all are cut there. */
+export const mayBeCut = (list: ListLength): boolean => list.rows >= minLength && !isWhole(list)
+
 /** `lists`: the longest ones. Returns the number of rows that no list exceeds, or null. */
 export function suspectListCap(lists: readonly ListLength[]): number | null {
   const longest = lists.reduce((most, { rows }) => Math.max(most, rows), 0)
   if (longest < minLength) return null
   const ofLongest = lists.filter(({ rows }) => rows === longest)
-  const isCut = (list: ListLength) => !showsBeginning(list)
+  const isCut = (list: ListLength) => !isWhole(list)
   const cut = ofLongest.filter(isCut)
   if (cut.length === 0) return null
   const shorter = lists.filter(({ rows }) => rows < longest && rows > 0)
@@ -48,4 +62,12 @@ export function capReason(most: number): string {
   return `${capReasonStart}${most} messages of a conversation, so earlier ones may be missing`
 }
 
+/** Its parent shows a newer row than the list. */
+export function endReason(shownAt: EpochSeconds): string {
+  return `${endReasonStart}${rfc3339(shownAt)}, the time of the last message that the conversation shows`
+}
+
+const endReasonStart = 'the list ends before '
+
+export const isEndReason = (reason: string): boolean => reason.startsWith(endReasonStart)
 export const isCapReason = (reason: string): boolean => reason.startsWith(capReasonStart)

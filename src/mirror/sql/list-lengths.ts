@@ -26,23 +26,22 @@ async function readLengths(
   order: ReturnType<typeof sql>,
   limit: number,
 ): Promise<ListLength[]> {
-  type Row = { id: string; rows: number; began: string | null; oldest: string | null }
+  const times = ['began', 'lastAt', 'oldest', 'newest'] as const
+  type Row = { id: string; rows: number } & Record<(typeof times)[number], string | null>
+  const ofParent = (column: string) => sql`(select ${sql.ref(column)} from conversations as parent
+    where parent.project_id = ${project} and parent.id = list.parent_id)`
+  const ofMessages = (time: ReturnType<typeof sql>) => sql`(select ${time} from message_rows as message
+    where message.project_id = ${project} and message.conversation_id = list.parent_id and message.deleted_at is null)`
   const { rows } = await sql<Row>`
     select list.parent_id as id, list.listed_rows as rows,
-      (select created_at from conversations as parent
-        where parent.project_id = ${project} and parent.id = list.parent_id) as began,
-      (select min(created_at) from message_rows as message where message.project_id = ${project}
-        and message.conversation_id = list.parent_id and message.deleted_at is null) as oldest
+      ${ofParent('created_at')} as began, ${ofParent('last_message_at')} as "lastAt",
+      ${ofMessages(sql`min(created_at)`)} as oldest, ${ofMessages(sql`max(created_at)`)} as newest
     from (select parent_id, listed_rows from sync_children
       where project_id = ${project} and stream = 'messages' and ${condition}
       order by ${order} limit ${limit}) as list`.execute(db)
-  return rows.map(({ id, began, oldest, ...length }) => {
-    return {
-      parentId: id,
-      rows: Number(length.rows),
-      began: parseTime(began) ?? null,
-      oldest: parseTime(oldest) ?? null,
-    }
+  return rows.map((row) => {
+    const [began = null, lastAt = null, oldest = null, newest = null] = times.map((name) => parseTime(row[name]))
+    return { parentId: row.id, rows: Number(row.rows), began, lastAt, oldest, newest }
   })
 }
 
@@ -51,10 +50,14 @@ export async function markListsIncomplete(trx: ProjectDb, conversations: readonl
   for (const id of conversations) await recordIncomplete(trx, id, why)
 }
 
-/** Those whose gap has such a reason are read again. */
+/** Those whose gap has such a reason are read again. Returns how many. */
 export async function rereadUnlisted(trx: ProjectDb, isReason: (reason: string) => boolean, now: EpochMs) {
+  let count = 0
   for (const { reason, dedupKey } of await listOpenGaps(trx, 'messages')) {
     const [, parentId] = /^parent:([^:]+)$/.exec(dedupKey ?? '') ?? []
-    if (parentId !== undefined && isReason(reason)) await requestReread(trx, 'messages', parentId, now)
+    if (parentId === undefined || !isReason(reason)) continue
+    await requestReread(trx, 'messages', parentId, now)
+    count += 1
   }
+  return count
 }

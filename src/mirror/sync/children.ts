@@ -59,6 +59,16 @@ export async function syncChildren(
   } else if (stream === 'messages') {
     await run.mirror.markFutureDatedPending(run.cursorLimit() + clockToleranceSeconds, maxFutureDatedRereads, run.now())
   }
+  await readPending(run, stream, read, doubtful)
+}
+
+/** The same for what is pending now, without asking for more to be read again. */
+export async function readPending(
+  run: SyncRun,
+  stream: ChildStreamName,
+  read: ChildReader,
+  doubtful: () => Promise<readonly PendingParent[]> = async () => [],
+): Promise<void> {
   run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
   const failed: PendingParent[] = []
   const tally: Tally = { read: 0, refused: [] }

@@ -180,7 +180,7 @@ export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGen
     hasPage ||= reply.kind === 'page'
     step = reading.next(reply)
     // Refused whatever is asked for, so it is not about a parameter.
-    if (step.done && reply.kind === 'refused' && !hasPage) throw reply.error
+    if (step.done && reply.kind !== 'page' && !hasPage) throw reply.error
     const after: Progress = step.done ? step.value : step.value.progress
     const observations = toObservations(list, profile, after.profile, evidenceOf(request, reply))
     yield* splitPage(reply, { ...after, observations, isComplete: step.done === true }, pending)
@@ -223,7 +223,7 @@ function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply): string {
 type PageReply =
   | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly response: ApiResponse }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter; readonly error: unknown }
-  | { readonly kind: 'unreadable' }
+  | { readonly kind: 'unreadable'; readonly error: unknown }
 
 /** Requests one page. Throws ApiError. */
 async function requestPage(
@@ -240,7 +240,7 @@ async function requestPage(
     requirePage(list, response, items)
     return { kind: 'page', page: toScanPage(list, response, items), items, response }
   } catch (error) {
-    if (isUnreadable(error) && Number(sent.limit ?? 1) > 1) return { kind: 'unreadable' }
+    if (isUnreadable(error)) return { kind: 'unreadable', error }
     const parameter = refusedParameter(error, list, profile, sent)
     if (parameter === null) throw error
     return { kind: 'refused', parameter, error }

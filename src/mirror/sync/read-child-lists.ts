@@ -2,18 +2,26 @@
 
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
-import { type EpochSeconds, type Ms, parseTime, rfc3339 } from '../../values/time.ts'
-import { capReason, type ListLength, showsBeginning } from '../core/list-cap.ts'
+import { type EpochSeconds, type Ms, parseTime } from '../../values/time.ts'
+import { capReason, endReason, type ListLength, showsBeginning } from '../core/list-cap.ts'
 import type { ChildReadResult, ListedRows, PendingParent } from '../core/mirror.ts'
 import { isLimited, isMirrored, streamRange } from '../core/mirrored-range.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/list-cursor.ts'
-import { formatPendingRanges, parsePendingRanges } from '../core/pagination/list-cursor.ts'
+import { allTime, formatPendingRanges, parsePendingRanges } from '../core/pagination/list-cursor.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ChildListStream } from '../core/stream-kinds.ts'
 import { childKeyOf } from '../sql/encode-rows.ts'
-import { type ChildReader, syncChildren } from './children.ts'
-import { findLimitedLists, type LongestLists, rememberLongest, rereadLimitedLists } from './list-cap.ts'
-import { commitPage, isHasMoreSet, readPages } from './pages.ts'
+import { type ChildReader, readPending, syncChildren } from './children.ts'
+import {
+  findLimitedLists,
+  isReachable,
+  type LongestLists,
+  limitBehaviour,
+  rememberLongest,
+  rereadLimitedLists,
+  uncomparedCursor,
+} from './list-cap.ts'
+import { commitPage, commitWithoutRows, isHasMoreSet, type PageBatch, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
 
@@ -24,13 +32,18 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
   await storeStartDate(run, stream.name)
   const doubtful: DoubtfulLists = { inferredEnds: [], toReread: [], longest: { rows: 0, parents: [] } }
   const read = childListReader(run, stream, doubtful)
+  const known = run.behaviours.get(limitBehaviour) ?? null
+  let longestRows = 0
   await syncChildren(run, stream.name, read, async () => {
-    const limited = stream.parentShowsNewest ? await findLimitedLists(run, doubtful.longest) : []
+    longestRows = doubtful.longest.rows
+    const limited = stream.parentShowsNewest ? await findLimitedLists(run, { ...doubtful.longest }) : []
     const lists = [...disprovedEnds(run, stream, doubtful), ...doubtful.toReread, ...limited]
     const again = new Map(lists.map((parent) => [parent.parentId, parent]))
     return [...again.values()].map((parent) => ({ ...parent, rereadWhole: true }))
   })
-  if (stream.parentShowsNewest) await rereadLimitedLists(run)
+  if (!stream.parentShowsNewest) return
+  const before = { known, rows: longestRows }
+  if (await rereadLimitedLists(run, doubtful.longest, before)) await readPending(run, stream.name, read)
 }
 
 /** Lists to be read once more in this run. `inferredEnds`: taken for complete although `hasMore` was set. */
@@ -94,7 +107,13 @@ function childListReader(run: SyncRun, stream: ChildListStream, doubtful: Doubtf
       const isConfirmed = run.mode === 'full'
       const listed: ListedRows = { parentId, keys, since, from: start.lo, isSecond: false, isConfirmed }
       // Of a list that was never read to its end, nothing is stored that it could lack.
-      return parent.readVersion > 0 && completeness.completeness === 'complete' ? { childRead, listed } : { childRead }
+      const isListed = parent.readVersion > 0 && completeness.completeness === 'complete'
+      const isUncompared = isFullRead && stream.parentShowsNewest
+      return {
+        childRead,
+        ...(isListed ? { listed } : {}),
+        ...(isUncompared ? { cursors: { [uncomparedCursor]: 'some' } } : {}),
+      }
     }
     let duplicateCounts = new Map<string, number>()
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
@@ -117,10 +136,32 @@ function childListReader(run: SyncRun, stream: ChildListStream, doubtful: Doubtf
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
       if (unlisted?.isToReread) doubtful.toReread.push(parent)
       if (unlisted?.doubt) run.notices.add(unlisted.doubt)
-      const isEndInferred = batch.isComplete && batch.missedRanges.length === 0 && isHasMoreSet(batch)
+      // Further back, only rows that appeared late could be new.
+      if (!isFullRead && hasShownStored && isPastKnown(batch, parent) && stream.parentShowsNewest) {
+        const left = batch.pendingRanges.filter(({ hi }) => hi === null)
+        await commitWithoutRows(run, stream.name, resultAt(left))
+        return
+      }
+      // What follows a page that reaches further back than was asked for is older.
+      const isOlderLeft = rows.some(({ columns }) => (parseTime(columns[timeColumn]) ?? readFrom) < readFrom - 1)
+      const isEndInferred = batch.isComplete && batch.missedRanges.length === 0 && isHasMoreSet(batch) && !isOlderLeft
       if (isEndInferred && doubtful.inferredEnds.length < maxInferredEnds) doubtful.inferredEnds.push(parent)
     }
   }
+}
+
+/**
+ * All that is left lies before the last second of the last completed read, and before the last message that the parent
+ * shows: a reconcile reads it. In a busy conversation, thousands of rows may lie within the look-back.
+ */
+function isPastKnown({ pendingRanges, isComplete }: PageBatch, { cursor, parentLastActiveAt }: PendingParent): boolean {
+  const open = parsePendingRanges(cursor, allTime).find(({ hi }) => hi === null)
+  const next = pendingRanges.filter(({ hi }) => hi === null)
+  const left = pendingRanges.flatMap(({ hi }) => hi ?? [])
+  const isOpenEndRead = next.length === 1 && next.every(({ seenLo }) => seenLo !== true)
+  if (open === undefined || isComplete || !isOpenEndRead || left.length === 0) return false
+  const known = Math.min(open.lo, parentLastActiveAt ?? open.lo)
+  return left.every((hi) => hi < known)
 }
 
 /**
@@ -155,7 +196,7 @@ type ListReading = { readonly ranges: PendingRanges; readonly cursor: string; re
 /** Why the list cannot be complete: its parent shows a newer row; null = it does not. Times beyond the clocks prove nothing. */
 function missingNewest(run: SyncRun, { parentLastActiveAt: shownAt }: PendingParent, newest: EpochSeconds) {
   if (shownAt === null || shownAt > run.cursorLimit() || newest >= shownAt) return null
-  return `the list ends before ${rfc3339(shownAt)}, the time of the last message that the conversation shows`
+  return endReason(shownAt)
 }
 
 /** Beyond this time, a list's rows have not been read. */
@@ -201,10 +242,13 @@ function explainEnd(
   reasons: ReadonlySet<string>,
   list: Pick<ListLength, 'rows' | 'began' | 'oldest'>,
 ): ReadonlySet<string> {
-  const most = run.profiles.get(name)?.listedAtMost ?? 0
-  if (most === 0 || list.rows !== most || !reasons.has(gapReasons.unreachable)) return reasons
+  const profile = run.profiles.get(name)
+  const most = profile?.listedAtMost ?? 0
+  if (profile === undefined || most === 0 || list.rows !== most) return reasons
+  const isUnreachable = reasons.has(gapReasons.unreachable)
   const others = [...reasons].filter((reason) => reason !== gapReasons.unreachable)
-  return new Set(showsBeginning(list) ? others : [...others, capReason(most)])
+  if (showsBeginning(list)) return new Set(others)
+  return isUnreachable || !isReachable(profile) ? new Set([...others, capReason(most)]) : reasons
 }
 
 /** Only a full read can show that nothing is missing. */

@@ -14,7 +14,6 @@ import {
 import type { BudgetPolicy } from './budget-policy.ts'
 import {
   addSlots,
-  burstSlots,
   countTaken,
   msUntilSlot,
   nextPacedAt,
@@ -81,7 +80,7 @@ function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string,
   const limits = slotLimits(policy, state, now)
   const { all, writes } = limits
   const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
-  const isPastBurst = countTaken(state.writes.taken, now) >= burstSlots(writes.slots)
+  const isPastBurst = countTaken(state.writes.taken, now) >= writes.burst
   const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(processId), writeWaiterRank, now)
   const writeYieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
   const nextWriteMs = Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now))
@@ -93,7 +92,7 @@ function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string,
   if (sharedWaitMs > 0) return deferRequest(state, processId, request, sharedWaitMs, windowMs)
   const paceMs = all.windowMs / all.slots
   // While there are spare slots, no process yields.
-  const hasSpareSlots = countTaken(state.all.taken, now) < burstSlots(all.slots)
+  const hasSpareSlots = countTaken(state.all.taken, now) < all.burst
   const isBehind = isBehindOthers(state.waiters, processId, priorities.indexOf(request.priority), now)
   if (!hasSpareSlots && isBehind) return deferRequest(state, processId, request, paceMs, windowMs)
   return grantSlot(state, limits, processId, request, index)

@@ -1,4 +1,5 @@
 import type { Ms } from '../../values/time.ts'
+import type { ApiResponse } from './api-request.ts'
 
 /**
  * What can go wrong with one request to the service: a closed union. Only `src/service/classify.ts` reads HTTP statuses and
@@ -25,6 +26,8 @@ export type ApiFailure =
       readonly statedResult?: 'accepted' | 'refused'
       /** A 2xx whose body cannot be read: `too large`, or a hash of the body, which is equal if the same comes again. */
       readonly unreadable?: string
+      /** What can be read of it: all but single rows of a list. */
+      readonly readable?: ApiResponse
       /** The delay that the service asks for (Retry-After of a 503). */
       readonly waitMs?: Ms
       /** The store of the request budget did not answer, so nothing was sent. */
@@ -87,6 +90,12 @@ export function isBudgetUnavailable(failure: ApiFailure): boolean {
 /** The same request would get the same answer: a smaller one may be readable. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof ApiError && error.failure.kind === 'transient' && error.failure.unreadable !== undefined
+}
+
+/** What can be read of an answer that is the same each time; null: nothing. */
+export function readablePart(error: unknown): ApiResponse | null {
+  if (!(error instanceof ApiError) || error.failure.kind !== 'transient') return null
+  return error.failure.readable ?? null
 }
 
 export const tooLargeBody = 'too large'

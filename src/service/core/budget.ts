@@ -15,6 +15,7 @@ import type { Priority } from './api-request.ts'
 import { type BudgetPolicy, marginMs, slotsWithin } from './budget-policy.ts'
 import {
   addSlots,
+  burstSlots,
   countTaken,
   emptyUsage,
   expireSlots,
@@ -100,13 +101,18 @@ export function recordThrottle(policy: BudgetPolicy, before: BudgetState, now: E
 
 /** The slots that may be used at `now`: less the margin and the reserve, and fewer after a 429. */
 export function slotLimits(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
-  const share = (1 - policy.reserve) * currentShare(policy, state, now)
-  const toLimit = (rate: Rate): SlotLimit => ({
-    slots: slotsWithin(rate, share * (1 - policy.rateMargin)),
-    limit: slotsWithin(rate, share),
-    windowMs: rate.windowMs,
-    marginMs: marginMs(policy, rate),
-  })
+  const left = currentShare(policy, state, now)
+  const share = (1 - policy.reserve) * left
+  const toLimit = (rate: Rate): SlotLimit => {
+    const slots = slotsWithin(rate, share * (1 - policy.rateMargin))
+    return {
+      slots,
+      limit: slotsWithin(rate, share),
+      burst: left === 1 ? burstSlots(slots) : 1,
+      windowMs: rate.windowMs,
+      marginMs: marginMs(policy, rate),
+    }
+  }
   return { all: toLimit(policy.rate), writes: toLimit(policy.writeRate) }
 }
 

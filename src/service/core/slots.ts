@@ -76,13 +76,15 @@ export type SlotUsage = { readonly taken: TakenSlots; readonly pacedAt: EpochMs 
 export type SlotLimit = {
   readonly slots: number
   readonly limit: number
+  /** How many of them may be taken without a pace. */
+  readonly burst: number
   readonly windowMs: Ms
   readonly marginMs: Ms
 }
 
 export const emptyUsage: SlotUsage = { taken: noTakenSlots, pacedAt: 0 }
 
-/** How many slots may be taken without a pace. */
+/** How many slots may be taken without a pace, unless the service has refused some lately. */
 export const burstSlots = (slots: number): number => Math.max(1, Math.floor(slots / 5))
 
 /**
@@ -94,7 +96,8 @@ export const burstSlots = (slots: number): number => Math.max(1, Math.floor(slot
  * was sent. So:
  *
  * - While under a fifth of the slots is taken there is no pace at all: a small sync run after a quiet window never waits.
- *   Then at most a fifth is in the trailing window, and an estimate is wrong by little more than that fifth.
+ *   Then at most a fifth is in the trailing window, and an estimate is wrong by little more than that fifth. Not after a
+ *   429, as a bucket may hold less than a fifth.
  * - From there on the free slots are spread evenly over the time until the oldest slot is free again, and never faster
  *   than a hundredth above slots / window. So after a first burst the remaining slots last for the remaining window; and
  *   when the slots of the burst come back all at once, they are used at the even rate. With `C` sent in a server's window
@@ -112,14 +115,14 @@ function msUntilWithinLimit({ total, batches }: TakenSlots, { limit, marginMs }:
 
 function msUntilPaced(usage: SlotUsage, limit: SlotLimit, now: EpochMs): Ms {
   const taken = countTaken(usage.taken, now)
-  if (taken < burstSlots(limit.slots)) return 0
+  if (taken < limit.burst) return 0
   if (taken >= limit.slots) return Math.max(1, msUntilNextFree(usage.taken, now))
   return Math.max(0, usage.pacedAt + paceIntervalMs(usage.taken, limit, now) - now)
 }
 
 /** The time from which the pace after a grant at `now` is counted. */
 export function nextPacedAt(usage: SlotUsage, limit: SlotLimit, now: EpochMs): EpochMs {
-  if (countTaken(usage.taken, now) < burstSlots(limit.slots)) return now
+  if (countTaken(usage.taken, now) < limit.burst) return now
   // Timers fire late; without catching up, each delay would be lost capacity.
   const catchUpMs = limit.windowMs / 120
   return Math.max(now - catchUpMs, Math.min(now, usage.pacedAt + paceIntervalMs(usage.taken, limit, now)))

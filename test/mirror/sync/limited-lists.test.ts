@@ -39,6 +39,70 @@ for (const [name, switches] of Object.entries(services))
       })
     })
 
+const reachable: Record<string, Partial<Switches>> = {
+  'the newest first, in pages of 20, and `before` shows the rest': {
+    'messages.paging': 'before',
+    'messages.order': 'newest',
+    'messages.page': 20,
+  },
+  'the last 30, oldest first, and `before` shows the rest': {
+    'messages.paging': 'before',
+    'messages.order': 'newest-ascending',
+    'messages.page': 30,
+  },
+  'the oldest first, in pages of 20, and `since` shows the rest': {
+    'messages.paging': 'since',
+    'messages.order': 'oldest',
+    'messages.page': 20,
+  },
+}
+
+for (const [name, switches] of Object.entries(reachable))
+  for (const db of databases.slice(0, name.includes('`since`') ? 2 : 1))
+    for (const conversations of db.name === 'sqlite' ? [1, 24] : [24])
+      test(`nothing is missing if a service shows ${name}, and never sets \`hasMore\`: ${conversations} conversations — ${db.name}`, async () => {
+        const never = { ...switches, 'messages.limit': 'ignored', hasMore: 'never' } as const
+        const messagesPerConversation: [number, number] = conversations > 2 ? [3, 75] : [64, 64]
+        const counts = { ...lists, conversations, messagesPerConversation }
+        const options = { seed: 1, speed: 0, size: counts, switches: never, db, streams } as const
+        await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+          for (let n = 0; n < 3; n++) {
+            expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+            expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+            sandbox.advance(3_600_000)
+            sandbox.applyRandomMutations(30, n, ['visitorWrites', 'agentReplies', 'addConversation'])
+          }
+        })
+      })
+
+test('a limit that is lifted between two syncs hides nothing any longer, without a reconcile', async () => {
+  const switches = { 'messages.paging': 'all', 'messages.most': 20 } as const
+  await withSandbox({ seed: 1, speed: 0, size, switches, streams }, async ({ sandbox, warehouse, sync }) => {
+    expect(await sync()).toMatchObject({ outcome: 'gaps' })
+    sandbox.setSwitches({ 'messages.most': 0 })
+    sandbox.advance(3_600_000)
+    const longest = [...sandbox.truth('conversations')].map(({ id }) => id!)
+    for (const id of longest) sandbox.mutate.visitorWrites(id)
+    await sync()
+    expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+    expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+  })
+})
+
+test('a limit that another one replaces is noticed as well', async () => {
+  const switches = { 'messages.paging': 'all', 'messages.most': 20 } as const
+  await withSandbox({ seed: 1, speed: 0, size, switches, streams }, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    for (const most of [30, 15, 12]) {
+      sandbox.setSwitches({ 'messages.most': most })
+      sandbox.advance(3_600_000)
+      sandbox.applyRandomMutations(10, most, ['visitorWrites'])
+      expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'gaps' })
+      expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
+    }
+  })
+})
+
 test('more new messages than a limited list shows make the conversation incomplete', async () => {
   const short = { ...lists, conversations: 1, messagesPerConversation: [8, 8] } as const
   const switches = { 'messages.paging': 'all', 'messages.most': 20 } as const
@@ -52,7 +116,9 @@ test('more new messages than a limited list shows make the conversation incomple
 })
 
 test('a conversation has as many messages as the longest list by chance: it counts as complete', () => {
-  const list = (rows: number, oldest: number) => ({ parentId: `c${rows}`, rows, began: 1000, oldest })
+  const list = (rows: number, oldest: number) => {
+    return { parentId: `c${rows}`, rows, began: 1000, lastAt: 9000, oldest, newest: 9000 }
+  }
   expect(suspectListCap([20, 20, 20, 5, 4].map((rows) => list(rows, 1000)))).toBeNull()
   // Conversations whose lists begin later than they do, of all lengths.
   expect(suspectListCap([20, 19, 19, 18, 17, 12, 5].map((rows) => list(rows, 2000)))).toBeNull()

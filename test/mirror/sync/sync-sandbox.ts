@@ -146,8 +146,8 @@ export async function unexplainedDifferences(
   const missing = new Set(all.filter(({ how }) => how === 'missing').map(({ stream, key }) => `${stream}/${key}`))
   for (const difference of all) {
     const { stream, key, how } = difference
-    // If the service does not list all messages, old ones may be missing or changed.
-    if (stream === 'messages' && how !== 'extra' && flagged.has(key.split('/')[0]!)) continue
+    // If the service does not list all messages, some may be missing or changed, or deleted unseen.
+    if (stream === 'messages' && flagged.has(key.split('/')[0]!)) continue
     const root = isChildStream(stream) ? streamSpecs[stream].parent : stream
     if (how === 'missing' && (await mirror.listOpenGaps(stream)).length > 0 && stream !== 'messages') continue
     if (how === 'missing' && missing.has(`${root}/${key.split('/')[0]}`)) continue

@@ -87,8 +87,8 @@ export function approximateSliding(phase: number, allowed = limit): LimitedServe
 }
 
 /** As the sandbox counts, with this value of its switch `rate.kind`. */
-export function sandboxServer(kind: keyof typeof limiters, allowed = limit): LimitedServer {
-  const limiter = limiters[kind](allowed, windowMs)
+export function sandboxServer(kind: keyof typeof limiters, allowed = limit, burst = allowed): LimitedServer {
+  const limiter = limiters[kind](allowed, windowMs, burst)
   const admit = (at: number) => {
     const isAdmitted = limiter.waitMs(at) === 0
     if (isAdmitted) limiter.count(at)

@@ -74,6 +74,15 @@ test('100 requests after a quiet minute are never slower than 40 a second, even 
   expect(burstRequests.at(-1)!.at - later).toBeLessThanOrEqual(2500)
 })
 
+test.for([10, 20, 60])('a bucket that holds only %d requests leaves most of what it allows', (burst) => {
+  const servers = [sandboxServer('bucket', limit, burst)]
+  const world = { ...defaults, servers, answers429: true, processes: [[endless]], latency: () => 100 }
+  const { counted, throttled } = simulate({ ...world, untilMs: minutes(10) })
+  // The first minute is lost to the pause after the first burst.
+  expect(countBetween(counted, minutes(1), minutes(10)) / 9).toBeGreaterThanOrEqual(0.75 * limit)
+  expect(throttled).toBeLessThanOrEqual(250)
+})
+
 const priority = fc.constantFrom<Priority>('write', 'fresh', 'backfill', 'reconcile')
 const burst = fc.record({
   at: fc.integer({ min: 30_000, max: minutes(8) }),

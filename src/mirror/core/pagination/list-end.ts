@@ -1,11 +1,12 @@
 /** What a page shows only beside another one: from which end of the list it was taken, and whether `hasMore` is exact. */
 import type { EpochSeconds } from '../../../values/time.ts'
 import { farFuture, mayWork, type TimeRange } from './list-cursor.ts'
-import { edgeSecond, isCut, isOutside, showsNewRows } from './page-evidence.ts'
+import { edgeSecond, isCut, isOutside, middleSecond, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import type { Move } from './paging-profile.ts'
 import { observe, orderOf, type Reading, type Requests, request } from './reading-state.ts'
 import {
+  completeTo,
   countSteps,
   maxOf,
   minConclusiveRows,
@@ -27,7 +28,9 @@ const maxAttempts = 3
 export function* findEnd(reading: Reading, move: Move, bounds: TimeBounds, first: ScanPage): Requests<PageWay> {
   const found = yield* compareWithSingleRow(reading, bounds, first)
   const isOpen = found.way === null && (bounds.upper === undefined || bounds.upper > reading.newestSeen)
-  const way = isOpen && isCut(reading, found.page) ? yield* findByWitness(reading, found.page) : found.way
+  const isUndecided = isOpen && isCut(reading, found.page)
+  const witnessed = isUndecided ? yield* findByWitness(reading, found.page) : found.way
+  const way = witnessed === null && isUndecided ? yield* findByHalf(reading, bounds, found.page) : witnessed
   const { profile } = reading
   if (way !== null) reading.profile = { ...profile, ways: { ...profile.ways, [move]: way } }
   return { ...found, way }
@@ -74,6 +77,25 @@ function* findByWitness(reading: Reading, page: ScanPage): Requests<ScanDirectio
   if (reply.kind === 'refused') return null
   const isWitness = (row: RowTimes) => fields.some((field) => (row.get(field) ?? 0) >= newestSeen)
   return reply.page.times.some(isWitness) ? 'forward' : null
+}
+
+/**
+ * The same with an upper bound amid the page: it hides the newer half, and if the page came from the new end, all rows that
+ * take their place are older than the page. Several, as a row that was added meanwhile may be dated back.
+ */
+function* findByHalf(reading: Reading, { upper }: TimeBounds, page: ScanPage): Requests<ScanDirection | null> {
+  const order = orderOf(reading, page)
+  const middle = order === null ? undefined : middleSecond('forward', order, page.times)
+  const oldest = order === null ? undefined : completeTo('backward', order, page.times)
+  const isUsable = mayWork(reading.profile.support.upper) && upper === undefined
+  if (middle === undefined || oldest === undefined || middle <= oldest || !isUsable) return null
+  const reply = yield* request(reading, { upper: middle })
+  if (reply.kind === 'refused') return null
+  const { ids, times } = reply.page
+  const added = times.filter((_, i) => !page.ids.includes(ids[i] ?? ''))
+  const isOlder = (row: RowTimes) => order?.fields.every((field) => (row.get(field) ?? oldest + 1) <= oldest) === true
+  const isKept = ids.length > added.length
+  return added.length > 1 && isKept && added.every(isOlder) ? 'backward' : null
 }
 
 /** The page ends among rows without a time, so more of them may follow, and no bound leads there. */

@@ -127,13 +127,17 @@ function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, str
     ['has_more_set', profile.setsHasMore ? 'true' : null],
     ['bounds', profile.requiresBothBounds ? bothBoundsText : null],
     ['page_size', largestPage === pageSizesOf(list).usual ? null : String(largestPage)],
-    ['listed_at_most', listedAtMost === null ? null : listedAtMost === 0 ? noLimitText : String(listedAtMost)],
+    ['listed_at_most', listedAtMostText(listedAtMost)],
     ['window', widestWindow === null ? null : String(widestWindow)],
     [list.lowerParam, supportText(support.lower)],
     [list.upperParam, supportText(support.upper)],
     ['limit', supportText(support.limit)],
   ]
   return facts.flatMap(([name, value]) => (name === null || value === null ? [] : [[name, value]]))
+}
+
+export function listedAtMostText(most: PagingProfile['listedAtMost']): string | null {
+  return most === null ? null : most === 0 ? noLimitText : String(most)
 }
 
 /** The stored profile of earlier runs. An unreadable value counts as unknown. */

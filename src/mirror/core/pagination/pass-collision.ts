@@ -25,7 +25,7 @@ import {
   request,
   setSupport,
 } from './reading-state.ts'
-import { type ScanDirection, sortTimesOf, type TimeBounds } from './sort-order.ts'
+import { maxOf, minOf, type ScanDirection, sortTimesOf, type TimeBounds } from './sort-order.ts'
 
 /** An edge of a range, and the bounds of a request from there, which overlaps what was read by a second. */
 type Edge = { readonly range: TimeRange; readonly way: ScanDirection; readonly bounds: TimeBounds }
@@ -36,6 +36,8 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
   const bound = boundOf(way)
   const second = edgeSecond(way, range)
   if (yield* leaveByOtherTime(reading, edge, stuck)) return
+  // With fewer candidates, the edge is where the others see it.
+  if ((yield* refuteCandidates(reading, edge, stuck)) && leaveEdge(reading, range, way, stuck)) return
   const exact = { ...bounds, [bound]: second }
   if (reading.profile.inclusiveBounds[bound] !== false && bounds[bound] !== second) {
     const reply = yield* request(reading, exact)
@@ -47,7 +49,7 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
     if (!repeatsSecond(reading, stuck, page, second)) {
       const { profile } = reading
       reading.profile = { ...profile, inclusiveBounds: { ...profile.inclusiveBounds, [bound]: false } }
-      yield* readSecond(reading, second, way, bounds)
+      yield* readSecond(reading, second, edge, stuck)
     }
     if (!isCut(reading, page)) return finishRange(reading, range, page)
     if (showsNewRows(page, stuck) && leaveEdge(reading, range, way, page)) return
@@ -80,12 +82,42 @@ function* leaveByOtherTime(reading: Reading, { range, way, bounds }: Edge, stuck
   return leaveEdge(reading, range, way, stuck)
 }
 
+/**
+ * If the rows of a second also share their other times, as calls of one duration do, nothing on the page shows which of them
+ * orders the list. A bound beyond the nearest one does: it hides these rows if it compares that time, and else shows them.
+ */
+function* refuteCandidates(reading: Reading, { range, way, bounds }: Edge, stuck: ScanPage): Requests<boolean> {
+  const order = orderOf(reading, stuck)
+  if (order === null || order.fields.length < 2) return false
+  const bound = boundOf(way)
+  const step = way === 'forward' ? 1 : -1
+  const beyond = { ...bounds, [bound]: edgeSecond(way, range) + step }
+  const reply = yield* request(reading, beyond)
+  if (reply.kind === 'refused') return false
+  const { page } = reply
+  if (page.times.some((row) => isOutside(row, beyond, order))) return false
+  const isShown = page.ids.length > 0 && !showsNewRows(page, stuck)
+  const isHidden = !isCut(reading, page) && !page.ids.some((id) => stuck.ids.includes(id))
+  if (!isShown && !isHidden) return false
+  // The bound itself may be excluded.
+  const inside = isShown ? beyond : { ...beyond, [bound]: edgeSecond(way, range) + 2 * step }
+  const fits = (field: string) => {
+    const isInside = stuck.times.map((row) => !isOutside(row, inside, { ...order, fields: [field] }))
+    return isShown ? isInside.every(Boolean) : !isInside.some(Boolean)
+  }
+  const fields = order.fields.filter(fits)
+  if (fields.length === 0 || fields.length === order.fields.length) return false
+  reading.profile = { ...reading.profile, order: { ...order, fields } }
+  return true
+}
+
 /** The second is full: what follows it is requested without overlap. */
-function* readBeyond(reading: Reading, { range: full, way, bounds }: Edge, stuck: ScanPage): Requests<void> {
+function* readBeyond(reading: Reading, edge: Edge, stuck: ScanPage): Requests<void> {
+  const { range: full, way, bounds } = edge
   const bound = boundOf(way)
   for (let range = full; ; ) {
     const second = edgeSecond(way, range)
-    yield* readSecond(reading, second, way, bounds)
+    yield* readSecond(reading, second, edge, stuck)
     const rest = rangeBeyondEdge(way, range)
     if (rest === null) return replaceRange(reading, [], null)
     const isExclusive = reading.profile.inclusiveBounds[bound] === false
@@ -129,7 +161,8 @@ function repeatsSecond(reading: Reading, before: ScanPage, page: ScanPage, secon
 }
 
 /** Reads the parts of the list at a second that fills a page. A gap unless they show all rows of it. */
-function* readSecond(reading: Reading, second: EpochSeconds, way: ScanDirection, around: TimeBounds): Requests<void> {
+function* readSecond(reading: Reading, second: EpochSeconds, edge: Edge, stuck: ScanPage): Requests<void> {
+  const { way, bounds: around } = edge
   const { partitions } = reading.list
   const isExclusive = reading.profile.inclusiveBounds[boundOf(way)] === false
   const outside = way === 'forward' ? second - 1 : second + 1
@@ -139,7 +172,13 @@ function* readSecond(reading: Reading, second: EpochSeconds, way: ScanDirection,
     const reply = yield* request(reading, bounds, { part })
     isComplete &&= reply.kind === 'page' && showsWholeSecond(reading, reply.page, second)
   }
-  if (!isComplete) addGap(reading, { lo: second, hi: second }, 'timestampCollision')
+  if (!isComplete) addGap(reading, timesAt(reading, second, stuck), 'timestampCollision')
+}
+
+/** The second, and every other time by which rows that share it may be sorted. */
+function timesAt({ profile }: Reading, second: EpochSeconds, { times }: ScanPage): TimeRange {
+  const rows = times.map((row) => sortTimesOf(row, profile.order)).filter((all) => all.includes(second))
+  return { lo: minOf(rows.flat()) ?? second, hi: maxOf(rows.flat()) ?? second }
 }
 
 function showsWholeSecond(reading: Reading, page: ScanPage, second: EpochSeconds): boolean {

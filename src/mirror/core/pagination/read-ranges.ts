@@ -50,6 +50,7 @@ import {
 } from './reading-state.ts'
 import type { OrderObservation, ScanDirection } from './sort-order.ts'
 import { narrowWindow, splitIntoWindows } from './time-windows.ts'
+import { passUnreadable } from './unreadable-rows.ts'
 
 /** Returns what is to be committed with the rows of the last response. */
 export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {
@@ -60,12 +61,15 @@ export function* readRanges(options: RangesToRead): Generator<PageRequest, Progr
     const isUsable = (move: Move) => move !== 'unbounded' || (reading.unproven === null && reading.misleading === null)
     const move = movesFor(range, reading.profile).find((way) => !tried.has(way) && isUsable(way))
     if (move === undefined) {
-      giveUpRange(reading, range, null)
+      if (reading.unreadable !== null) yield* passUnreadable(reading, range, reading.unreadable.error)
+      else giveUpRange(reading, range, null)
     } else {
       tried.add(move)
       yield* readPage(reading, { range, move, bounds: boundsOf(move, range, reading.profile) })
     }
-    if (reading.pending[0] !== range) tried.clear()
+    if (reading.pending[0] === range) continue
+    tried.clear()
+    reading.unreadable = null
   }
   return takeProgress(reading)
 }
@@ -79,7 +83,11 @@ function nextRange(reading: Reading): TimeRange | undefined {
 function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
   const { move, bounds } = query
   const reply = yield* request(reading, bounds)
-  if (reply.kind === 'refused') return applyRefusal(reading, query, reply.parameter)
+  if (reply.kind === 'refused') {
+    if (reply.parameter !== 'unreadable') return applyRefusal(reading, query, reply.parameter)
+    reading.unreadable = { error: reply.error }
+    return
+  }
   const { page } = reply
   if (move !== 'unbounded' && !isProvenBy(reading, page, bounds)) return
   if (reading.misleading && isSamePage(page, reading.misleading)) return setSupport(reading, move, 'ignored')
@@ -129,7 +137,11 @@ function* readCutPage(reading: Reading, query: RangeQuery, first: ScanPage): Req
   if (leavePage(reading, query, found)) return
   if (page.times.some((row) => isOutside(row, bounds, reading.profile.order)))
     return setSupport(reading, move, 'ignored')
-  if (way !== null && way === move) yield* passCollision(reading, { range, way, bounds }, page)
+  if (way === null || way !== move) return
+  // So small a page may have no room beside the rows that overlap.
+  const { smallerPage } = reading
+  if (smallerPage === null) yield* passCollision(reading, { range, way, bounds }, page)
+  else yield* passUnreadable(reading, range, smallerPage.error, [way])
 }
 
 /**

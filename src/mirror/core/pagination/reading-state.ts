@@ -29,12 +29,15 @@ export type PageReply =
   | { readonly kind: 'page'; readonly page: ScanPage }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter }
   /** The answer is too large, or its rows cannot be parsed: fewer rows may be readable. */
-  | { readonly kind: 'unreadable' }
+  | { readonly kind: 'unreadable'; readonly error: unknown }
 
 /** A part of a reading: yields requests, and returns what their replies showed. */
 export type Requests<Result> = Generator<PageRequest, Result, PageReply>
 
-type ReadableReply = Exclude<PageReply, { kind: 'unreadable' }>
+/** `unreadable`: not even one row of the page can be read. */
+type SettledReply =
+  | Exclude<PageReply, { kind: 'unreadable' }>
+  | { readonly kind: 'refused'; readonly parameter: 'unreadable'; readonly error: unknown }
 
 /** The first pending range, how a page of it is asked for, and with which bounds. */
 export type RangeQuery = { readonly range: TimeRange; readonly move: Move; readonly bounds: TimeBounds }
@@ -52,6 +55,7 @@ export const gapReasons = {
   otherBound: 'the bounds compare another time than the one that sorts the rows, so rows may be missing',
   windows:
     'the service lists only a limited time at once, and many of those showed no row: set DESKMIRROR_START_DATE to read earlier ones',
+  unreadable: 'a row is too large, or cannot be parsed',
   discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
 } as const
 
@@ -90,7 +94,9 @@ export type Reading = {
     readonly taken: readonly TimeRange[]
   } | null
   /** Fewer rows are asked for since a page was unreadable; null = a full page. `pages`: how many were read since. */
-  smallerPage: { readonly rows: number; readonly pages: number } | null
+  smallerPage: { readonly rows: number; readonly pages: number; readonly error: unknown } | null
+  /** Why the last request for the first pending range failed, if not even one row could be read. */
+  unreadable: { readonly error: unknown } | null
   /** By the clocks: it ends the last window. */
   readonly now: EpochSeconds
   /** How many pages were empty since the last one with rows. */
@@ -140,6 +146,7 @@ export function createReading({
     newestSeen: ranges.find(({ hi }) => hi === null)?.lo ?? 0,
     isHasMoreTested: false,
     smallerPage: null,
+    unreadable: null,
     now,
     emptyPages: 0,
     isUntested: profile.order === null,
@@ -161,14 +168,18 @@ export function takeProgress(reading: Reading): Progress {
   return { pendingRanges: isOpenEndRead ? [...limited, { lo: nextRunAt, hi: null }] : limited, missedRanges, profile }
 }
 
-export function* request(reading: Reading, bounds: TimeBounds, more: Partial<PageQuery> = {}): Requests<ReadableReply> {
+export function* request(reading: Reading, bounds: TimeBounds, more: Partial<PageQuery> = {}): Requests<SettledReply> {
   for (;;) {
     // Before the request, as the size of its page says whether it is cut.
     if (more.limit == null) growPage(reading)
     const limit = more.limit ?? reading.smallerPage?.rows ?? null
     const reply = yield { part: {}, ...more, limit, bounds, progress: takeProgress(reading) }
     if (reply.kind !== 'unreadable') return reply
-    reading.smallerPage = { rows: Math.max(1, (limit ?? pageSizesOf(reading.list).most) >> 1), pages: 0 }
+    const asked = limit ?? pageSizesOf(reading.list).most
+    const { support } = reading.profile
+    const isSmallest = asked <= 1 || support.limit === 'ignored' || support.limit === 'refused'
+    if (isSmallest) return { kind: 'refused', parameter: 'unreadable', error: reply.error }
+    reading.smallerPage = { rows: Math.max(1, asked >> 1), pages: 0, error: reply.error }
   }
 }
 
@@ -180,7 +191,8 @@ function growPage(reading: Reading): void {
   if (smaller === null) return
   const isGrown = smaller.pages >= pagesUntilLarger
   const rows = isGrown ? smaller.rows * 2 : smaller.rows
-  reading.smallerPage = rows >= pageSizesOf(list).most ? null : { rows, pages: isGrown ? 0 : smaller.pages + 1 }
+  const pages = isGrown ? 0 : smaller.pages + 1
+  reading.smallerPage = rows >= pageSizesOf(list).most ? null : { ...smaller, rows, pages }
 }
 
 /** Learns from a full page. */

@@ -81,6 +81,12 @@ function* withOtherTimes(lists: Iterable<readonly Row[]>): Generator<readonly Ro
     if (rows.length > 0) for (const times of otherTimes) yield rows.map((row, i) => ({ ...row, other: times[i]! }))
 }
 
+/** Rows of one duration, several of which may share both times. */
+function* withDuration(lists: Iterable<readonly Row[]>): Generator<readonly Row[]> {
+  for (const rows of lists)
+    if (rows.length > 0) for (const span of [5, -500]) yield rows.map((row) => ({ ...row, other: row.at! + span }))
+}
+
 const behaviours = [...everyBehaviour()]
 /** Shown in the other direction, a page proves the same: tried without interruptions. */
 const shownAsTaken = behaviours.filter(({ shown }) => shown === 'as taken')
@@ -91,6 +97,7 @@ test('a reading without interruptions', () => {
     ...withNulls(everyList(4, [0, 10]), [1, 3]),
     ...withNulls(everyList(7, [10], 6), [0]),
     ...withOtherTimes(withNulls(everyList(5, [10]), [0, 2, 3])),
+    ...withDuration(everyList(5, [0, 10], 5)),
   ]
   expectNothingMissing(lists, behaviours, function* (rows, behaviour, run) {
     yield { happens: 'not interrupted', rows, runs: [run(behaviour, { rowsAt: () => rows })] }

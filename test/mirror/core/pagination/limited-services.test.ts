@@ -32,6 +32,8 @@ type Service = {
   readonly window?: number
   /** Rows of a page that can be read. */
   readonly readable?: number
+  /** No page with this row can be read. */
+  readonly bad?: string
 }
 
 const endpoint = (lowerParam: string | null, upperParam: string | null, usual: number): ListEndpoint => ({
@@ -40,7 +42,7 @@ const endpoint = (lowerParam: string | null, upperParam: string | null, usual: n
   query: {},
   lowerParam,
   upperParam,
-  isDocumented: lowerParam === 'from',
+  isDocumented: lowerParam === 'from' || lowerParam === null || upperParam === null,
   partitions: [],
   pageSizes: { most: usual, usual },
   identify: String,
@@ -61,12 +63,15 @@ function answer(rows: readonly Row[], service: Service, { bounds, limit }: PageR
     service.readable === undefined ? pageSize : 8,
   )
   const taken = matching.slice(0, size)
-  if (taken.length > (service.readable ?? taken.length)) return { kind: 'unreadable' }
+  const isBad = taken.some(({ id }) => id === service.bad)
+  if (isBad || taken.length > (service.readable ?? taken.length)) return { kind: 'unreadable', error: unreadable }
   const hasMore = service.hasMore === 'exact' && matching.length > size
   const times = taken.map(({ at }) => new Map([['at', at]]))
   const page: ScanPage = { ids: taken.map(({ id }) => id), times, hasMore, cursorLimit: now }
   return { kind: 'page', page }
 }
+
+const unreadable = new Error('unreadable')
 
 type Outcome = {
   readonly ids: ReadonlySet<string>
@@ -157,5 +162,39 @@ for (const from of ['oldest', 'newest'] as const) {
     for (const readable of [1, 2, 5])
       for (const hasMore of ['exact', 'never'] as const)
         expectNothingMissing(everyList(5, [0, 1, day]), { list, from, hasMore, readable }, emptyProfile(list))
+  })
+
+  test(`a row with which no page can be read is a gap, and the others are mirrored, ${from} first`, () => {
+    for (const [lower, upper] of [
+      ['from', 'to'],
+      ['since', null],
+      [null, 'before'],
+    ] as const) {
+      const list = endpoint(lower, upper, 8)
+      // Without that bound nothing leads past the row.
+      if ((from === 'oldest' ? lower : upper) === null) continue
+      for (const bad of ['r0', 'r1', 'r2', 'r3'])
+        for (const hasMore of ['exact', 'never'] as const) {
+          const service: Service = { list, from, hasMore, readable: 8, bad }
+          const lists = [...everyList(4, [1, day])].filter((rows) => rows.some(({ id }) => id === bad))
+          expectNothingMissing(lists, service, emptyProfile(list))
+          for (const rows of lists) {
+            const start = { pending: [{ lo: 0, hi: null }], profile: emptyProfile(list) }
+            const { ids, requests } = read(rows, service, start, Number.POSITIVE_INFINITY)
+            // A neighbour may share a second with the bound.
+            const isNear = (row: Row) => rows.some(({ id, at }) => id === bad && Math.abs(at - row.at) <= 1)
+            expect({ rows, left: rows.filter((row) => !ids.has(row.id) && !isNear(row)) }).toEqual({ rows, left: [] })
+            expect(requests).toBeLessThanOrEqual(130)
+          }
+        }
+    }
+  })
+
+  test(`nothing is passed if no page at all can be read, ${from} first`, () => {
+    const list = endpoint('from', 'to', 8)
+    const rows = [{ id: 'r0', at: now - day }]
+    const start = { pending: [{ lo: 0, hi: null }], profile: emptyProfile(list) }
+    const service: Service = { list, from, hasMore: 'exact', readable: -1 }
+    expect(() => read(rows, service, start, 100)).toThrow(unreadable)
   })
 }
