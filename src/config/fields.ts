@@ -100,10 +100,12 @@ export const streams = z
 
 /** An IP address, with or without the bits of its network. All addresses there are is no range of proxies. */
 function isAddressRange(text: string): boolean {
-  const [address = '', bits] = text.split('/')
+  const [address = '', bits, ...others] = text.split('/')
   const version = isIP(address)
   return (
-    version !== 0 && (bits === undefined || (/^[1-9]\d*$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128)))
+    version !== 0 &&
+    others.length === 0 &&
+    (bits === undefined || (/^[1-9]\d*$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128)))
   )
 }
 

@@ -67,10 +67,13 @@ export function unknownVariables(variables: Variables, referenced: ReadonlySet<s
   const settings = [...Object.values(globalSettings), ...allProjectSettings].filter(({ variable }) => variable !== null)
   const known = new Set([...settings.map(({ name }) => name), 'api_key_file', 'config'].map(variableName))
   return Object.keys(variables)
-    .filter((name) => name.startsWith(variablePrefix) && !name.startsWith(`${variablePrefix}TEST_`))
+    .filter((name) => looksOurs(name) && !name.startsWith(`${variablePrefix}TEST_`))
     .filter((name) => !known.has(name) && !referenced.has(name))
     .map((name) => `the variable ${redactName(name)} is set, but deskmirror does not know it`)
 }
+
+/** A name in other letters, or with dashes, is none of ours, and whoever wrote it does not know that. */
+const looksOurs = (name: string): boolean => name.toUpperCase().replace(/[.-]/g, '_').startsWith(variablePrefix)
 
 /** The environment wins over `.env`; an empty variable counts as not set. */
 function readVariables(folder: string, environment: Variables): Variables {

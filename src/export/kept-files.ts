@@ -55,7 +55,7 @@ function keptBecause(path: string, kept: KeptFiles): string | undefined {
 
 /** By its number in its file system, which all links to it share; if one of them does not exist, by its name in its folder. */
 function isSameFile(a: string, b: string): boolean {
-  const [first, second] = [statOf(a), statOf(b)]
+  const [first, second] = [fileAt(a), fileAt(b)]
   if (first !== null && second !== null) return isSame(first, second)
   const [target, other] = [resolveLinks(a), resolveLinks(b)]
   if (foldedName(target) !== foldedName(other)) return false
@@ -65,6 +65,9 @@ function isSameFile(a: string, b: string): boolean {
 }
 
 const isSame = (a: BigIntStats, b: BigIntStats): boolean => a.dev === b.dev && a.ino === b.ino
+
+/** What would be written over. Null: there is nothing, or it cannot be reached. */
+export const fileAt = (path: string): BigIntStats | null => statOf(path) ?? statOf(resolveLinks(path))
 
 /** Null: there is none, or it cannot be reached. */
 function statOf(path: string): BigIntStats | null {

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { systemErrorText, UserError } from '../values/user-error.ts'
 import { resolveLinks } from '../warehouse/warehouse-files.ts'
 import type { ByteOutput } from './core/selection.ts'
-import { type KeptFiles, rejectKept } from './kept-files.ts'
+import { fileAt, type KeptFiles, rejectKept } from './kept-files.ts'
 
 export type OutputFile = Awaited<ReturnType<typeof createOutputFile>>
 
@@ -16,8 +16,8 @@ export type OutputOptions = { readonly overwrite: boolean; readonly kept: KeptFi
 /** Throws UserError if the file may not be written. */
 export function rejectOutput(path: string, { overwrite, kept }: OutputOptions): void {
   rejectKept(path, kept)
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined || (overwrite && found.isFile())) return
+  const found = fileAt(path)
+  if (found === null || (overwrite && found.isFile())) return
   const why = found.isFile() ? 'the file exists' : 'it exists and is not a file'
   const next = found.isFile() ? 'choose another name, or overwrite it with --force' : 'choose another name'
   throw new UserError({ what: `cannot write ${path}`, why, next, exitCode: 2 })

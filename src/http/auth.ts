@@ -1,5 +1,6 @@
 /** Access control: a token if one is set, and no requests from other sites' pages. */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Secret } from '../values/secret.ts'
@@ -115,10 +116,15 @@ export function createAttempts() {
 
 export const tooManyText = (waitMs: Ms): string => `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`
 
-/** A machine with IPv6 has 2^64 addresses, which begin alike. An IPv4 address stays as it is. */
+/**
+ * A machine with IPv6 has 2^64 addresses, which begin alike. An IPv4 address stays as it is. Some proxies add the port, which
+ * differs with each connection. Whatever is no address counts as one.
+ */
 function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!plain.includes(':')) return plain
+  const withoutPort = address.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3')
+  const plain = withoutPort.replace(/^::ffff:(?=\d+\.)/i, '')
+  const version = isIP(plain)
+  if (version !== 6) return version === 4 ? plain : ''
   const [head = '', tail = ''] = plain.split('::')
   const [first, last] = [head.split(':').filter(Boolean), tail.split(':').filter(Boolean)]
   const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')

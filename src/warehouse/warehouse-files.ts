@@ -51,7 +51,10 @@ function certificateFiles(url: string): readonly string[] {
   return ['sslcert', 'sslkey', 'sslrootcert'].flatMap((name) => given.get(name) ?? [])
 }
 
-/** The path without links, also of a file that does not exist, through a link that leads to nothing. */
+/**
+ * The path without links, also of a file that does not exist, through a link that leads to nothing, or through a folder that does
+ * not exist and `..`: there may be a file, which the system finds only by this path.
+ */
 export function resolveLinks(path: string): string {
   try {
     return realpathSync.native(path)
@@ -60,8 +63,8 @@ export function resolveLinks(path: string): string {
     const folder = dirname(path)
     if (!isMissing || folder === path) return resolve(path)
     const target = isLink(path) ? readlinkSync(path) : null
-    if (target === null) return join(resolveLinks(folder), basename(path))
-    return resolveLinks(resolve(resolveLinks(folder), target))
+    const known = target === null ? join(resolveLinks(folder), basename(path)) : resolve(resolveLinks(folder), target)
+    return known === path ? path : resolveLinks(known)
   }
 }
 

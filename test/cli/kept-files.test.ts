@@ -48,6 +48,7 @@ describe('with --force, too, a command does not write', () => {
     mkdirSync(d.path('inner'))
     symlinkSync('deskmirror.db-journal', d.path('dangling'))
     writeFileSync(d.path('mine'), 'mine')
+    symlinkSync('mine', d.path('link'))
     before = d.state()
     existing = new Set(sides.filter((name) => existsSync(d.path(name))))
   })
@@ -60,6 +61,8 @@ describe('with --force, too, a command does not write', () => {
         ['inner/../deskmirror.db', /it is the warehouse/],
         ['hard', /it is the warehouse/],
         ['soft', /it is the warehouse/],
+        ['missing/../hard', /it is the warehouse/],
+        ['missing/../soft', /it is the warehouse/],
         ['folder/deskmirror.db', /it is the warehouse/],
         ...[
           ...sides,
@@ -82,8 +85,10 @@ describe('with --force, too, a command does not write', () => {
       expect(d.state()).toEqual(before)
       for (const name of sides) expect(existsSync(d.path(name))).toBe(existing.has(name))
       // Any other file that exists needs --force.
-      const refused = await d.run([...command, 'mine'], { env })
-      expect([refused.exit, refused.err]).toEqual([2, expect.stringContaining('the file exists')])
+      for (const path of ['mine', 'missing/../mine', 'missing/../link']) {
+        const { exit, err } = await d.run([...command, path], { env })
+        expect([path, exit, err]).toEqual([path, 2, expect.stringContaining('the file exists')])
+      }
       expect(readFileSync(d.path('mine'), 'utf8')).toBe('mine')
     })
 })

@@ -284,9 +284,10 @@ describe('every problem is reported', () => {
   })
 
   test('and a variable that nothing reads causes a warning', () => {
-    expect(load({ ...needed, DESKMIRROR_BASEURL: 'x' }).warnings).toEqual([
-      'the variable DESKMIRROR_BASEURL is set, but deskmirror does not know it',
-    ])
+    for (const name of ['DESKMIRROR_BASEURL', 'DeskMirror_Read_Only', 'DESKMIRROR-READ-ONLY', 'deskmirror.read.only'])
+      expect(load({ ...needed, [name]: 'x' }).warnings).toEqual([
+        `the variable ${name} is set, but deskmirror does not know it`,
+      ])
   })
 })
 

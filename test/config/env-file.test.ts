@@ -49,6 +49,10 @@ describe('a setting is read', () => {
     ['in quotes, with a comment', 'DESKMIRROR_READ_ONLY="on" # as agreed\n'],
     ['below a variable that is empty but for a blank', `A= \n${setting}\n`],
     ['below a value of several lines', `A="one\nB: two\n"\n${setting}\n`],
+    [
+      'beside comments and values that name it',
+      `# A=1 ${setting}2\nB="x ${setting}2" # ${setting}2\nC=u?${setting}2\n${setting}`,
+    ],
     ['without a line end', setting],
   ])('%s', (_, content) => {
     write('.env', content)
@@ -58,6 +62,7 @@ describe('a setting is read', () => {
 
 const noAssignment = 'is neither a comment nor an assignment: write NAME=value, without `set`, `$env:` or a colon'
 const openQuote = 'has a quote that is not closed, or something behind the quote that closes it'
+const twoAssignments = 'sets a second variable: give it a line of its own, or quote all of the value'
 
 describe('a line that is not read is named, never repeated, and nothing starts', () => {
   test.each([
@@ -70,6 +75,14 @@ describe('a line that is not read is named, never repeated, and nothing starts',
     ['DESKMIRROR_READ_ONLY', noAssignment],
     ['=on', noAssignment],
     ['svc_live_0123456789abcdef', noAssignment],
+    ['A=1 DESKMIRROR_READ_ONLY=on', twoAssignments],
+    ['A=1;DESKMIRROR_READ_ONLY=on', twoAssignments],
+    ['A=1 export DESKMIRROR_READ_ONLY=on', twoAssignments],
+    ['A=1\u2028DESKMIRROR_READ_ONLY=on', twoAssignments],
+    ['A=1\u0085DESKMIRROR_READ_ONLY=on', twoAssignments],
+    ['A=1\0DESKMIRROR_READ_ONLY=on', twoAssignments],
+    ['# a comment\u2028DESKMIRROR_READ_ONLY=on', twoAssignments],
+    ['# a comment\v DESKMIRROR_READ_ONLY=on', twoAssignments],
     ['PASSWORD="one', openQuote],
     ['PASSWORD="one" two', openQuote],
     ['PASSWORD="one\nDESKMIRROR_READ_ONLY=on\nB="', openQuote],

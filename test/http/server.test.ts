@@ -181,6 +181,20 @@ describe('with a token', () => {
     expect(statuses).toEqual(expected)
   })
 
+  test.each([
+    ['an address of its port', (n: number) => `192.0.2.1:${4000 + n}`],
+    ['an IPv6 address in brackets', (n: number) => `[2001:db8::${n}]:${4000 + n}`],
+    [
+      'an address written in both ways',
+      (n: number) => ['192.0.2.1', '::ffff:192.0.2.1', '[::ffff:192.0.2.1]:1'][n % 3],
+    ],
+    ['what is no address', (n: number) => `unknown${n}`],
+  ])('a proxy that names %s does not make others of the same', (_, named) => {
+    const { recordWrong } = createAttempts()
+    const waits = [0, 1, 2, 3, 4, 5].map((n) => recordWrong(named(n) ?? '', 1000))
+    expect(waits).toEqual([0, 0, 0, 0, 0, 30_000])
+  })
+
   test('none at all is no attempt', async () => {
     const { ask } = await startGuarded()
     for (let tries = 0; tries < 8; tries += 1) expect((await ask('/queues/')).status).toBe(401)
