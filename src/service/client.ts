@@ -155,7 +155,10 @@ function createSend(options: ClientOptions, connections: Connections, counts: Re
         budget.releaseResponded(slot)
       },
     })
-    if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
+    if (!hasResponse && result.kind !== 'complete') {
+      if (result.mayHaveBeenSent) budget.endUnanswered(slot)
+      else budget.releaseUnsent(slot)
+    }
     const { isNewAddress } = counts
     const context = { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, isNewAddress, redact }
     const outcome = classifyExchange(result, context)

@@ -92,6 +92,11 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
       releases.add(slot)
       wakeUp()
     },
+    /** No response will come. The slot stays taken, as the service may have counted the request. */
+    endUnanswered: (slot: Slot) => {
+      inFlight.remove(slot)
+      wakeUp()
+    },
     /** No byte of the request was sent. Never fails either. */
     releaseUnsent: (slot: Slot) => {
       inFlight.remove(slot)

@@ -8,7 +8,15 @@ import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
 import { type BudgetStore, createMemoryStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget, type SlotRequest } from '../../../src/service/rate-limit/request-budget.ts'
 import { slidingLog } from '../core/limited-servers.ts'
-import { createTestClient, emptyListAnswer, jsonAnswer, memoryBudget, startTestService } from '../test-service.ts'
+import {
+  answersInOrder,
+  createTestClient,
+  emptyListAnswer,
+  jsonAnswer,
+  memoryBudget,
+  type RequestHandler,
+  startTestService,
+} from '../test-service.ts'
 import { createTestStore, inMemoryRecord } from './record-stores.ts'
 
 function rate(requests: number, windowMs: number): BudgetPolicy {
@@ -63,6 +71,19 @@ test('a slot that is granted after its request was aborted is released', async (
   const budget = createRequestBudget({ ...memory, acquire })
   await expect(budget.acquire({ ...slotRequest('fresh'), signal: stop.signal })).rejects.toThrow('stopped on request')
   expect(await budget.view()).toMatchObject({ inUse: 0 })
+})
+
+test('a request whose connection broke is not in flight any more, so the next one need not wait', async () => {
+  const budget = memoryBudget()
+  for (let n = 0; n < 2; n += 1) {
+    const beside = [await budget.acquire(slotRequest('fresh')), await budget.acquire(slotRequest('fresh'))]
+    for (const slot of beside.toReversed()) await budget.recordThrottle(slot, 20)
+    for (const slot of beside) budget.releaseResponded(slot)
+  }
+  const broken: RequestHandler = (request) => void request.socket.destroy()
+  const service = await startTestService(answersInOrder(broken, emptyListAnswer))
+  const client = createTestClient(service.url, { budget })
+  expect((await client.get('/thing', {}, 'fresh')).status).toBe(200)
 })
 
 test('a read does not wait for writes that have no write slot', async () => {
