@@ -158,7 +158,10 @@ async function stayedById(
 }
 
 /** Why a decision that the status allows was not made. */
-function whyRefused({ status, stoppedBy, undoUntil, batchId }: OutboxEntry, { decision, approveOwn }: DecisionMade): string {
+function whyRefused(
+  { status, stoppedBy, undoUntil, batchId }: OutboxEntry,
+  { decision, approveOwn }: DecisionMade,
+): string {
   if (decision === 'approval_undone')
     return undoUntil === null
       ? 'it has no approval that can be taken back; `writeback stop --batch` puts what has not left back to draft'
