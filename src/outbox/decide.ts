@@ -158,11 +158,16 @@ async function stayedById(
 }
 
 /** Why a decision that the status allows was not made. */
-function whyRefused({ stoppedBy, undoUntil, batchId }: OutboxEntry, { decision, approveOwn }: DecisionMade): string {
+function whyRefused(
+  { status, stoppedBy, undoUntil, batchId }: OutboxEntry,
+  { decision, approveOwn }: DecisionMade,
+): string {
   if (decision === 'approval_undone')
     return undoUntil === null
       ? 'it has no approval that can be taken back; `writeback stop --batch` puts what has not left back to draft'
       : `the grace of its approval ended at ${undoUntil}; \`writeback stop --batch\` puts what has not left back to draft`
+  if (status === 'sending')
+    return 'a process waits for its response; if that process has ended, the next push or the worker finds the outcome'
   if (stoppedBy !== null) return `its batch was stopped by ${stoppedBy}: \`writeback resume --batch ${batchId ?? ''}\``
   if (approveOwn === false) return 'you queued it, so someone else has to approve it (approve_own: off)'
   return 'its batch is stopped: resume it first with `writeback resume`'

@@ -50,6 +50,18 @@ for (const database of databases) {
       expect(await q.admin.countByStatus({})).toEqual({ queued: 4, cancelled: 1 })
     })
 
+    test('a row whose response a process awaits is not resolved, and says so', async ({ onTestFinished }) => {
+      const q = await queue(onTestFinished)
+      await insert(q, { id: 'a' })
+      await q.admin.assignProject()
+      await q.warehouse.query(`update writebacks set status = 'sending', owner = 'a process' where id = 'a'`)
+      for (const approveOwn of [true, false])
+        expect(await decideRows(q.admin, 'arrived', { ids: ['a'] }, { by: 'a test', approveOwn })).toMatchObject({
+          moved: 0,
+          stayed: [{ id: 'a', status: 'sending', why: expect.stringContaining('a process waits for its response') }],
+        })
+    })
+
     test('a row inserted by SQL is assigned once; a ref or an id that was queued before has no effect', async ({
       onTestFinished,
     }) => {

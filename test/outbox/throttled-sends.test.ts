@@ -1,4 +1,5 @@
 /** A 429 after a write: the documented one says that nothing was done; what shows otherwise forbids another send. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { listBatches } from '../../src/app/batches.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
@@ -46,6 +47,35 @@ test('a visitor who writes during the pause does not hold up the reply', async (
   await pushed
   expect(await o.statuses()).toEqual(['succeeded'])
 })
+
+/** Pages of two messages, and no way to the others. */
+const unreadable: Partial<Switches> = { 'messages.page': 2, 'messages.limit': 'ignored', 'messages.paging': 'limit' }
+const pauses: readonly (readonly [string, Partial<Switches>, readonly ('visitor' | 'reply')[], string])[] = [
+  ['a visitor who wrote before it explains nothing', { 'reply.late': 30_000 }, ['visitor', 'reply'], 'uncertain'],
+  ['the list shows only the oldest', { ...unreadable, 'messages.order': 'oldest' }, ['reply'], 'uncertain'],
+  ['a visitor wrote after it', { ...unreadable, 'messages.order': 'oldest' }, ['reply', 'visitor'], 'uncertain'],
+  ['nothing moved', { ...unreadable, 'messages.order': 'oldest' }, [], 'succeeded'],
+]
+
+for (const [what, switches, writes, becomes] of pauses)
+  test(`a reply that was answered 429, and that the list may hide, is ${becomes}: ${what}`, async () => {
+    const o = await createOutboxFixture({ project: quick, switches })
+    o.sandbox.scriptFault({ kind: 'foreign-429', operation: 'sendMessage' })
+    const reply = line(o.conversation(0))
+    for (const words of ['Hello?', 'It is urgent.']) o.sandbox.mutate.visitorWrites(o.conversation(0), words)
+    // Times have whole seconds.
+    await sleep(1000)
+    await o.queue(reply)
+    const pushed = o.push()
+    await expect.poll(() => o.sandbox.counts().byFault['foreign-429'], { timeout: 120_000 }).toBe(1)
+    for (const who of writes) {
+      if (who === 'visitor') o.sandbox.mutate.visitorWrites(o.conversation(0), 'Are you there?')
+      else o.sandbox.mutate.replyArrives(o.conversation(0), reply.content, reply.sender_name)
+    }
+    await pushed
+    expect(await o.statuses()).toEqual([becomes])
+    expect(performedWrites(o.sandbox)).toHaveLength(becomes === 'succeeded' ? 1 : 0)
+  })
 
 for (const [kind, becomes] of [
   ['foreign-429', 'succeeded'],

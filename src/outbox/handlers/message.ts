@@ -177,7 +177,7 @@ async function findArrival(
   trace: Trace,
 ): Promise<string | null> {
   const before = messageIdsBefore(writeback)
-  if (before === null) return null
+  if (before === null) return findHiddenArrival(writeback, current, trace)
   const added = newMessages(current, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
   const byTeam = added.find(({ side }) => side !== 'visitor')
   if (byTeam !== undefined) return describeOtherForm(byTeam)
@@ -192,8 +192,9 @@ const describeOtherForm = ({ id }: SnapshotMessage) =>
   `message ${id} is new in the conversation and may be this reply in another form`
 
 /**
- * What the conversation shows of a reply that the list of messages does not show yet; null: nothing. A reply reopens its
- * conversation, and its sender is the last one then. A message that the list shows as new may explain both.
+ * What the conversation shows of a reply that the list of messages does not show yet; null: nothing. A reply reopens
+ * its conversation, and its sender is the last one then. A listed new message of a visitor may explain the former, one
+ * of the team both. Without the ids of all messages before the send, any newer one may be the reply.
  */
 function findHiddenArrival(
   writeback: Writeback,
@@ -201,15 +202,19 @@ function findHiddenArrival(
   { handledAt, lastMessageAt, lastMessageSenderType }: Trace,
 ): string | null {
   const { before } = writeback.evidence
+  if (before === undefined) return null
   const known = messageIdsBefore(writeback)
-  if (before === undefined || (known !== null && current.some(({ id }) => !known.has(id)))) return null
-  const unlisted = 'and the service lists no new message'
-  if (before.handledAt != null && handledAt === null)
-    return `the conversation was reopened, as a reply does, ${unlisted}`
+  const added = known === null ? [] : current.filter(({ id }) => !known.has(id))
+  const unread = known === null ? 'not all its messages could be read' : null
+  if (before.handledAt != null && handledAt === null && added.length === 0)
+    return `the conversation was reopened, as a reply does, and ${unread ?? 'the service lists no new message'}`
   const { lastMessageSenderType: sender, lastMessageAt: at } = before
-  if (sender === undefined || toMessageSide(lastMessageSenderType) !== 'team') return null
-  const isNew = toMessageSide(sender) !== 'team' || at !== lastMessageAt
-  return isNew ? `the conversation shows a newer message of the team, ${unlisted}` : null
+  if (sender === undefined || added.some(({ side }) => side !== 'visitor')) return null
+  const isByTeam = toMessageSide(lastMessageSenderType) === 'team'
+  const isNew = at !== lastMessageAt || (isByTeam && toMessageSide(sender) !== 'team')
+  if (isNew && isByTeam)
+    return `the conversation shows a newer message of the team, and ${unread ?? 'the service does not list it'}`
+  return isNew && unread !== null ? `the conversation shows a newer message, and ${unread}` : null
 }
 
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
