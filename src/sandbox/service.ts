@@ -150,6 +150,8 @@ function refuse({ incoming }: Received, s: Switches): ServiceResponse | null {
   switch (s['refused.answer']) {
     case 'wrong-project':
       throw new Problem('api_key_wrong_project', 'The API key belongs to a different project')
+    case 'missing-scope':
+      throw new Problem('api_key_scope_missing', 'The API key lacks the scope that this needs')
     case 'invalid-key':
       throw new Problem('api_key_invalid', 'The API key is unknown or revoked')
     case 'restricted':

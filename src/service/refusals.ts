@@ -5,11 +5,14 @@ import type { ApiGet, ApiRequest } from './core/api-request.ts'
 import {
   answerValidMs,
   concludeProjectAnswer,
+  isMissingScope,
   judgeRefusal,
   mustAskProject,
   type ProjectAnswer,
   projectRequests,
   readProjectAnswer,
+  scopeOf,
+  scopeRequest,
   showsProject,
 } from './core/whose-refusal.ts'
 
@@ -25,7 +28,10 @@ export type RefusalDeps = {
 export function createRefusals({ projectId, get, now }: RefusalDeps) {
   /** When the last request was sent that showed that the key is accepted for the project. */
   let acceptedAt = Number.NEGATIVE_INFINITY
+  /** The same by scope, for reads. */
+  const readAt = new Map<string, EpochMs>()
   let asked: Asked | null = null
+  const askedOfScope = new Map<string, Asked>()
 
   const ask = async (request: ApiRequest): Promise<ProjectAnswer> => {
     const failures: ApiFailure[] = []
@@ -48,15 +54,36 @@ export function createRefusals({ projectId, get, now }: RefusalDeps) {
     asked = { at, answer }
     return answer
   }
+  /** Whether the key lacks the scope, or the row alone is refused as if it did. */
+  const askScope = (scope: string, since: EpochMs, { priority }: ApiRequest): Promise<ProjectAnswer> => {
+    if ((readAt.get(scope) ?? Number.NEGATIVE_INFINITY) >= since) return Promise.resolve({ kind: 'accepted' })
+    const last = askedOfScope.get(scope)
+    if (last !== undefined && last.at >= since) return last.answer
+    const request = get(scopeRequest(projectId, scope), { limit: 1 }, priority)
+    const answer = request.then(
+      (): ProjectAnswer => ({ kind: 'accepted' }),
+      (error): ProjectAnswer => {
+        const failure = toFailure(error)
+        const isAnswer = failure.kind === 'denied' || failure.kind === 'refused'
+        return { kind: isAnswer ? 'refused' : 'unknown', failure }
+      },
+    )
+    askedOfScope.set(scope, { at: now(), answer })
+    return answer
+  }
   return {
     /** A request that was sent at `sentAt` succeeded. */
-    recordSuccess: ({ path }: ApiRequest, sentAt: EpochMs): void => {
+    recordSuccess: ({ method, path }: ApiRequest, sentAt: EpochMs): void => {
       if (showsProject(path)) acceptedAt = Math.max(acceptedAt, sentAt)
+      const scope = method === 'GET' ? scopeOf(path) : null
+      if (scope !== null) readAt.set(scope, Math.max(readAt.get(scope) ?? sentAt, sentAt))
     },
     /** The failure as it is to be treated. Never throws ApiError. */
     judge: async (failure: ApiFailure, request: ApiRequest): Promise<ApiFailure> => {
       if (!mustAskProject(failure, request)) return failure
       const since = now() - answerValidMs(failure, request)
+      const scope = isMissingScope(failure) ? scopeOf(request.path) : null
+      if (scope !== null) return judgeRefusal(failure, request, await askScope(scope, since, request))
       const isAccepted = acceptedAt >= since
       return judgeRefusal(failure, request, isAccepted ? { kind: 'accepted' } : await askSince(since, request))
     },

@@ -5,16 +5,16 @@ import { readOnlySetting, writebackDeps } from '../app/push.ts'
 import { keyFingerprint } from '../app/request-budgets.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { listWithWritebacks } from '../maintenance/sql/projects.ts'
-import type { ClaimableWriteback, Operation } from '../outbox/outbox.ts'
+import type { ClaimableWriteback } from '../outbox/outbox.ts'
 import {
   circuitNotices,
   evaluateCircuits,
   isBlocked,
-  operationsWithoutScope,
   toClaimFilter,
   withoutProjectNotices,
 } from '../outbox/send/circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from '../outbox/send/lane.ts'
+import { createScopeRefusals } from '../outbox/send/scope-refusals.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { countWithoutProject } from '../outbox/sql/sending.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
@@ -43,16 +43,28 @@ const maxReadyLanes = 2 * maxConcurrentLanes
 /** After this time, or with another key, a missing scope is tried again. */
 const missingScopeTtlMs: Ms = 15 * 60_000
 
-type MissingScopes = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
+type KnownScopes = {
+  readonly refusals: ReturnType<typeof createScopeRefusals>
+  readonly key: string
+  readonly until: EpochMs
+}
 
 export function createOutboxLanes(resources: WorkerResources) {
   const { warehouse, log, metrics, isNewMessage, sendRecordOf } = resources
-  const missingScopes = new Map<string, MissingScopes>()
+  const knownScopes = new Map<string, KnownScopes>()
   const loggedCircuits = new Map<string, string>()
   const runningSlices = new Map<string, number>()
   const revoked = new Set<string>()
   let hadRowsWithoutProject = false
 
+  const scopesOf = (project: ProjectConfig) => {
+    const known = knownScopes.get(project.projectId)
+    const key = keyFingerprint(project)
+    if (known !== undefined && known.key === key && known.until >= Date.now()) return known.refusals
+    const refusals = createScopeRefusals()
+    knownScopes.set(project.projectId, { refusals, key, until: Date.now() + missingScopeTtlMs })
+    return refusals
+  }
   /** What may not be sent now; null: nothing may. */
   const readBlocks = async (project: ProjectConfig) => {
     const { projectId, name } = project
@@ -64,9 +76,7 @@ export function createOutboxLanes(resources: WorkerResources) {
     if (why !== '' && loggedCircuits.get(projectId) !== why)
       log.warn({ event: 'writebacks.circuit_open', project: name, why })
     loggedCircuits.set(projectId, why)
-    const known = missingScopes.get(projectId)
-    const isCurrent = known !== undefined && known.key === keyFingerprint(project) && known.until >= Date.now()
-    return { circuits, unscoped: isCurrent ? known.operations : [] }
+    return { circuits, unscoped: [...scopesOf(project).denied().keys()] }
   }
   const findReadyLanes = async (project: ProjectConfig) => {
     const blocks = (await currentPause(resources, project)).pause === null ? await readBlocks(project) : null
@@ -100,20 +110,22 @@ export function createOutboxLanes(resources: WorkerResources) {
         const deps = sendRecordOf(project).guard(await writebackDeps(warehouse, project, service, log))
         const failure = await sendLane(deps, head, {
           canContinue: (next) => performance.now() < endsAt && !isHeldBack(next),
-          onSettled: ({ status }) => metrics.countSettled({ project: project.name, status }),
+          onSettled: ({ status, operation }) => {
+            metrics.countSettled({ project: project.name, status })
+            if (status === 'succeeded') scopesOf(project).accept(operation)
+          },
         })
         await outbox.recordFinishedBatches()
         await refreshFacts(warehouse, project, { signal, maxMs: sliceMs, log })
         if (signal.aborted) return { kind: 'interrupted' }
-        if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
+        if (failure !== null) {
+          scopesOf(project).add(lane, head.operation, failure)
+          return { kind: 'failed', why: describeFailure(failure) }
+        }
         return { kind: performance.now() < endsAt ? 'done' : 'more' }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        const operations = operationsWithoutScope(head.operation, error.failure)
-        const until = Date.now() + missingScopeTtlMs
-        if (operations.length > 0)
-          missingScopes.set(project.projectId, { operations, key: keyFingerprint(project), until })
-        else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
+        if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
         return { kind: 'failed', why: describeFailure(error.failure) }
       }
     })

@@ -103,6 +103,40 @@ test('an address without this API leaves everything queued', async () => {
   expect(new Set(await o.statuses())).toEqual(new Set(['queued']))
 })
 
+for (const database of ['sqlite', 'postgres'] as const) {
+  test(`targets that are refused as if a scope were missing wait with their reason, and all others are sent (${database})`, async () => {
+    const o = await createOutboxFixture({ database })
+    const refused = [0, 1, 2, 3, 4, 5].flatMap((n) => [o.conversation(n), o.visitor(n)])
+    o.sandbox.setSwitches({ 'refused.paths': refused.join(','), 'refused.answer': 'missing-scope' })
+    await o.queue(...o.conversations().map((_, n) => lines.note!(o, n)))
+    await o.queue(...o.conversations().map((_, n) => lines.message!(o, n)))
+    const report = await o.push()
+    expect(report).toMatchObject({ settled: { failed: 6, succeeded: 12 } })
+    const all = await o.all()
+    const reason = expect.stringContaining('api_key_scope_missing')
+    // The service answers for the project's conversations, so they are refused alone; what writes need, only writes show.
+    const statuses = (operation: string) => all.filter((row) => row.operation === operation).map(({ status }) => status)
+    expect(statuses('message')).toEqual([...Array(6).fill('failed'), ...Array(6).fill('succeeded')])
+    expect(statuses('note')).toEqual([...Array(6).fill('queued'), ...Array(6).fill('succeeded')])
+    for (const { status, error, reason: why } of all.filter(({ status }) => status !== 'succeeded'))
+      expect(status === 'failed' ? error : why).toEqual(reason)
+  })
+}
+
+test('a key that lacks the scope is asked for some targets, and the others wait untouched', async () => {
+  const keys = [{ key: 'svc_live_reads', scopes: ['visitors:read', 'conversations:read'] as const }]
+  const o = await createOutboxFixture({ keys: [{ key: 'svc_live_all' }, ...keys] })
+  await o.queue(...o.conversations().map((_, n) => lines.note!(o, n)))
+  const report = await o.push({ apiKey: o.secret('svc_live_reads') })
+  expect(report).toMatchObject({
+    outcome: 'held',
+    notices: [expect.stringMatching(/^visitor, note stay queued: .*visitors:write/)],
+  })
+  const rows = await o.all()
+  expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['queued']))
+  expect(rows.filter(({ attempts }) => attempts === 0).length).toBeGreaterThan(0)
+})
+
 test('one that lacks the scope holds back its operations, and the others are sent', async () => {
   const keys = [{ key: 'svc_live_visitors', scopes: ['visitors:read', 'visitors:write'] as const }]
   const o = await createOutboxFixture({ keys: [{ key: 'svc_live_all' }, ...keys] })

@@ -34,6 +34,8 @@ describe('a refusal of a row, with the project', () => {
     ['accepted, after a 401', [401, 'api_key_invalid'], [ok], { kind: 'refused', status: 401 }],
     ['accepted, without an envelope', [404, null], [ok], { kind: 'refused', isOnlyThis: true }],
     ['without a scope for any list', [403, 'x'], [noScope, noScope, noScope], { kind: 'refused', isOnlyThis: true }],
+    ['served with the same scope', noScope, [ok], { kind: 'refused', isOnlyThis: true }],
+    ['without the scope as well', noScope, [noScope], { kind: 'denied', code: 'api_key_scope_missing' }],
     ['denied as well', [401, 'api_key_invalid'], [[401, 'api_key_invalid']], { kind: 'denied', status: 401 }],
     ['of another key', [403, 'restricted'], [[403, 'api_key_wrong_project']], { kind: 'denied' }],
     ['forbidden by a gateway as well', [403, null], [[403, null]], { kind: 'denied', status: 403 }],
@@ -51,15 +53,19 @@ describe('a refusal of a row, with the project', () => {
     expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: false })
   })
 
-  test('that a missing scope explains, or the envelope of a 404, needs no question', async () => {
-    for (const [answer, kind] of [
-      [noScope, 'denied'],
-      [[404, 'NOT_FOUND'], 'refused'],
-    ] as const) {
-      const { client, asked } = await startService(answer)
-      expect(await failureOf(client.get(row.path, {}, row.priority))).toMatchObject({ kind })
-      expect(asked).toEqual([])
-    }
+  test('of a write for a missing scope, or with the envelope of a 404, needs no question', async () => {
+    const { client, asked } = await startService(noScope)
+    expect(await failureOf(client.send(note))).toMatchObject({ kind: 'denied' })
+    const missing = await startService([404, 'NOT_FOUND'])
+    expect(await failureOf(missing.client.get(row.path, {}, row.priority))).toMatchObject({ kind: 'refused' })
+    expect([...asked, ...missing.asked]).toEqual([])
+  })
+
+  test('for a missing scope needs no question once rows of its kind were read since', async () => {
+    const { client, asked } = await startService(noScope)
+    await client.get(`/public/projects/${projectId}/conversations`, { limit: 1 }, row.priority)
+    expect(await failureOf(client.get(row.path, {}, row.priority))).toMatchObject({ kind: 'refused' })
+    expect(asked).toHaveLength(1)
   })
 })
 

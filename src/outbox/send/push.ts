@@ -8,7 +8,7 @@ import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
 import { countOperations, estimateBatchMs, type OperationCounts, type Rest } from '../core/batches.ts'
 import { createOutcomeCounter, type OutcomeCounts, type ReasonGroup } from '../core/group-reasons.ts'
-import { type Operation, operations } from '../core/operations.ts'
+import { operations } from '../core/operations.ts'
 import type { ClaimableWriteback } from '../core/outbox-entry.ts'
 import type { StatusCounts } from '../core/state.ts'
 import type { WritebackDeps } from '../handlers/operation-handler.ts'
@@ -19,11 +19,11 @@ import {
   failingLaneNotices,
   isBlocked,
   missingScopeNotices,
-  operationsWithoutScope,
   toClaimFilter,
   withoutProjectNotices,
 } from './circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from './lane.ts'
+import { createScopeRefusals } from './scope-refusals.ts'
 
 type PushOptions = {
   /** Ignores the circuit breaker. */
@@ -156,7 +156,7 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   const { maxConcurrentLanes, despiteFailures, onProgress, pollMs = defaultPollMs } = options
   const outcomes = createOutcomeCounter()
   const running = new Map<string, Promise<void>>()
-  const denied = new Map<Operation, ApiFailure>()
+  const scopes = createScopeRefusals()
   const failing = new Map<string, ApiFailure>()
   const failuresOf = new Map<string, number>()
   const bugs: unknown[] = []
@@ -165,11 +165,13 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   let failuresInARow = 0
   let fatalFailure = null as ApiFailure | null
   const canContinue = () => fatalFailure === null && bugs.length === 0 && !signal.aborted
-  const claimFilter = () => toClaimFilter(circuits, [...denied.keys()], [...failing.keys()])
+  const deniedNow = () => [...scopes.denied().keys()]
+  const claimFilter = () => toClaimFilter(circuits, deniedNow(), [...failing.keys()])
   const reportProgress = () => onProgress({ ...outcomes.snapshot(), working: running.size, rest })
 
   /** One conversation that cannot be read is no outage, and holds up no other. */
-  const recordFailure = async (lane: string, failure: ApiFailure) => {
+  const recordFailure = async ({ lane, operation }: ClaimableWriteback, failure: ApiFailure) => {
+    if (scopes.add(lane, operation, failure)) return void failing.set(lane, failure)
     const failures = (failuresOf.get(lane) ?? 0) + 1
     failuresOf.set(lane, failures)
     failuresInARow += 1
@@ -181,20 +183,19 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   const workOnLane = async (head: ClaimableWriteback) => {
     try {
       const failure = await sendLane(deps, head, {
-        canContinue: (next) => canContinue() && !isBlocked(circuits, [...denied.keys()], next),
+        canContinue: (next) => canContinue() && !isBlocked(circuits, deniedNow(), next),
         onSettled: (outcome) => {
           outcomes.add(outcome)
+          if (outcome.status === 'succeeded') scopes.accept(outcome.operation)
           failuresInARow = 0
           failuresOf.delete(head.lane)
           reportProgress()
         },
       })
-      if (failure !== null && failure.kind !== 'throttled') await recordFailure(head.lane, failure)
+      if (failure !== null && failure.kind !== 'throttled') await recordFailure(head, failure)
     } catch (error) {
       if (!(error instanceof ApiError)) return bugs.push(error)
-      const unscoped = operationsWithoutScope(head.operation, error.failure)
-      for (const operation of unscoped) denied.set(operation, error.failure)
-      if (unscoped.length === 0) fatalFailure ??= error.failure
+      fatalFailure ??= error.failure
     }
   }
   const startLane = (head: ClaimableWriteback) => {
@@ -225,5 +226,7 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   await Promise.all(running.values())
   await outbox.recordFinishedBatches().catch((error: unknown) => bugs.push(error))
   if (bugs.length > 0) throw bugs[0]
-  return { outcomes: outcomes.snapshot(), fatalFailure, denied, failing, circuits }
+  const denied = scopes.denied(1)
+  const alone = [...failing].filter(([lane]) => !scopes.hasRefused(lane))
+  return { outcomes: outcomes.snapshot(), fatalFailure, denied, failing: new Map(alone), circuits }
 }

@@ -2,6 +2,7 @@
 
 import { ApiError, type ApiFailure, describeFailure, isRowRefused } from '../../service/core/api-failure.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
+import { isMissingScope } from '../../service/core/whose-refusal.ts'
 import type { Json } from '../../values/json.ts'
 import type { Ms } from '../../values/time.ts'
 import { assertNever } from '../../values/user-error.ts'
@@ -62,6 +63,7 @@ async function settleFailure(task: SendTask, ready: ReadyToSend, failure: ApiFai
   const transition = await toTransition(task, ready, failure)
   const status = await deps.outbox.settleSent(writeback, transition)
   if (isOfService(failure)) throw new ApiError(failure)
+  if (isMissingScope(failure)) return toTaskResult(status, transition.why, failure)
   // An operation that cannot be verified need not wait.
   if (status === 'sending' && handler.verifyDelayFactor === 0) {
     const { why } = transition
@@ -73,7 +75,16 @@ async function settleFailure(task: SendTask, ready: ReadyToSend, failure: ApiFai
 
 /** The key is denied, or this API is not served there: no other row fares better. */
 export function isOfService(failure: ApiFailure): boolean {
-  return failure.kind === 'denied' || (failure.kind === 'refused' && !isRowRefused(failure))
+  return (
+    (failure.kind === 'denied' && !isMissingScope(failure)) || (failure.kind === 'refused' && !isRowRefused(failure))
+  )
+}
+
+/** It was not done, and is tried again later. */
+function postpone({ deps, writeback }: SendTask, why: string, requestId: string | null): Transition {
+  const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
+  const dueAt = deps.now() + backOffMs(failedAttempts, deps.random())
+  return { event: 'not_sent', why, evidence: { failedAttempts }, dueAt, ...(requestId && { requestId }) }
 }
 
 async function toTransition(task: SendTask, { body, before }: ReadyToSend, failure: ApiFailure): Promise<Transition> {
@@ -90,8 +101,10 @@ async function toTransition(task: SendTask, { body, before }: ReadyToSend, failu
       const evidence = { sender: 'ended', status: 429 } as const
       return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
-    case 'denied':
-      return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
+    case 'denied': {
+      const { why, requestId } = failure
+      return isMissingScope(failure) ? postpone(task, why, requestId) : { event: 'not_sent', why, requestId }
+    }
     case 'refused': {
       const { why, requestId, status } = failure
       if (isOfService(failure)) return { event: 'not_sent', why, requestId }
@@ -100,11 +113,7 @@ async function toTransition(task: SendTask, { body, before }: ReadyToSend, failu
     }
     case 'transient': {
       const { why, requestId, status, mayHaveBeenSent, statedResult } = failure
-      if (!mayHaveBeenSent) {
-        const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
-        const dueAt = now + backOffMs(failedAttempts, deps.random())
-        return { event: 'not_sent', why, evidence: { failedAttempts }, dueAt }
-      }
+      if (!mayHaveBeenSent) return postpone(task, why, null)
       const stated = {
         ...(status !== null && { status }),
         ...(statedResult && { statedResult: { says: statedResult, why } }),

@@ -27,9 +27,11 @@ export function isMissingScope(failure: ApiFailure): boolean {
  * Whether only the project's own answer shows whose refusal this is. A refusal in the service's envelope, other than 401 and
  * 403, is what it says. Where only a gap depends on it, that counts for one without an envelope, too.
  */
-export function mustAskProject(failure: ApiFailure, { path, priority, envelope }: Request): boolean {
-  if (envelope === 'optional' || isMissingScope(failure)) return false
+export function mustAskProject(failure: ApiFailure, { method, path, priority, envelope }: Request): boolean {
+  if (envelope === 'optional') return false
   const isOfProject = projectPath.test(path)
+  // No request shows whether the key may write but a write.
+  if (isMissingScope(failure)) return method === 'GET' && !isOfProject && scopeOf(path) !== null
   if (failure.kind === 'denied') return !isOfProject || !failure.code.startsWith('api_key_')
   if (failure.kind !== 'refused' || isOfProject) return false
   const isByGateway = failure.status >= 300 && failure.code.startsWith('http_')
@@ -44,6 +46,13 @@ export function answerValidMs(failure: ApiFailure, { priority }: Request): Ms {
   if ('status' in failure && failure.status === 401) return 0
   return priority === 'write' ? 5000 : 60_000
 }
+
+/** What a request reads, and so the scope that it needs: the list of these rows needs the same one. */
+export const scopeOf = (path: string): string | null => /\/(conversations|visitors|calls)\b/.exec(path)?.[1] ?? null
+
+/** What is asked to find out whether the key lacks the scope for a request. */
+export const scopeRequest = (projectId: string, scope: string): string =>
+  `/public/projects/${encodeURIComponent(projectId)}/${scope}`
 
 /** Whether a request that succeeded shows that the key is accepted for the project. */
 export const showsProject = (path: string): boolean => path.startsWith('/public/projects/')
