@@ -119,11 +119,11 @@ export {
   evaluateCircuits,
   isBlocked,
   mayBeOpen,
-  operationsWithoutScope,
   toClaimFilter,
   withoutProjectNotices,
 } from './send/circuit-breaker.ts'
 export { maxConcurrentLanes, sendLane } from './send/lane.ts'
 export { type PushProgress, type PushReport, push } from './send/push.ts'
+export { createScopeRefusals } from './send/scope-refusals.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
 export { countWithoutProject, createSends, listHeld, readSendingStop, readSends } from './sql/sending.ts'

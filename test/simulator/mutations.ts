@@ -76,7 +76,7 @@ export const mutations: readonly Mutation[] = [
   {
     promise: 'a request that may have arrived counts as one that did',
     file: 'src/outbox/send/send-request.ts',
-    line: `      if (!mayHaveBeenSent) {`,
-    instead: `      if (!mayHaveBeenSent || status === null) {`,
+    line: `      if (!mayHaveBeenSent) return`,
+    instead: `      if (!mayHaveBeenSent || status === null) return`,
   },
 ]
