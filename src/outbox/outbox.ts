@@ -116,6 +116,7 @@ export {
 } from './review/review-rows.ts'
 export {
   circuitNotices,
+  createScopeRefusals,
   evaluateCircuits,
   isBlocked,
   mayBeOpen,
@@ -124,6 +125,5 @@ export {
 } from './send/circuit-breaker.ts'
 export { maxConcurrentLanes, sendLane } from './send/lane.ts'
 export { type PushProgress, type PushReport, push } from './send/push.ts'
-export { createScopeRefusals } from './send/scope-refusals.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
 export { countWithoutProject, createSends, listHeld, readSendingStop, readSends } from './sql/sending.ts'

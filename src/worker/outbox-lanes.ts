@@ -8,13 +8,13 @@ import { listWithWritebacks } from '../maintenance/sql/projects.ts'
 import type { ClaimableWriteback } from '../outbox/outbox.ts'
 import {
   circuitNotices,
+  createScopeRefusals,
   evaluateCircuits,
   isBlocked,
   toClaimFilter,
   withoutProjectNotices,
 } from '../outbox/send/circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from '../outbox/send/lane.ts'
-import { createScopeRefusals } from '../outbox/send/scope-refusals.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { countWithoutProject } from '../outbox/sql/sending.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'

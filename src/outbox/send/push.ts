@@ -15,6 +15,7 @@ import type { WritebackDeps } from '../handlers/operation-handler.ts'
 import {
   circuitNotices,
   closedCircuits,
+  createScopeRefusals,
   evaluateCircuits,
   failingLaneNotices,
   isBlocked,
@@ -23,7 +24,6 @@ import {
   withoutProjectNotices,
 } from './circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from './lane.ts'
-import { createScopeRefusals } from './scope-refusals.ts'
 
 type PushOptions = {
   /** Ignores the circuit breaker. */
