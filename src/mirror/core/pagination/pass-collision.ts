@@ -175,10 +175,14 @@ function* readSecond(reading: Reading, second: EpochSeconds, edge: Edge, stuck: 
   if (!isComplete) addGap(reading, timesAt(reading, second, stuck), 'timestampCollision')
 }
 
-/** The second, and every other time by which rows that share it may be sorted. */
+/** The second, and every other time that its rows share, as the list may be sorted by that one. */
 function timesAt({ profile }: Reading, second: EpochSeconds, { times }: ScanPage): TimeRange {
-  const rows = times.map((row) => sortTimesOf(row, profile.order)).filter((all) => all.includes(second))
-  return { lo: minOf(rows.flat()) ?? second, hi: maxOf(rows.flat()) ?? second }
+  const rows = times.filter((row) => sortTimesOf(row, profile.order).includes(second))
+  const shared = (profile.order?.fields ?? []).flatMap((field) => {
+    const [first, ...others] = new Set(rows.map((row) => row.get(field)))
+    return first === undefined || others.length > 0 ? [] : [first]
+  })
+  return { lo: minOf([second, ...shared]) ?? second, hi: maxOf([second, ...shared]) ?? second }
 }
 
 function showsWholeSecond(reading: Reading, page: ScanPage, second: EpochSeconds): boolean {
