@@ -72,10 +72,10 @@ function readPeakMb(pid: number): number {
   return (Number(/^VmHWM:\s+(\d+) kB/m.exec(readProcess(pid, 'status'))?.[1] ?? 0) * 1024) / 1e6
 }
 
-export type SyncRun = CommandRun & { readonly report: SyncReport; readonly messages: number }
+export type MeasuredSync = CommandRun & { readonly report: SyncReport; readonly messages: number }
 
 /** Runs one sync, and counts the message rows that it stored. */
-export async function runSync(service: SandboxProcess, databaseUrl: string, program = launcher): Promise<SyncRun> {
+export async function runSync(service: SandboxProcess, databaseUrl: string, program = launcher): Promise<MeasuredSync> {
   const ran = await runCommand(['sync', '--quiet', '--json'], service, databaseUrl, program)
   const [report] = (JSON.parse(ran.stdout) as { readonly projects: readonly SyncReport[] }).projects
   if (report === undefined) throw new Error('no project was synced')

@@ -20,7 +20,7 @@ export type SyntheticConversation = {
   readonly reopening: { readonly handledAt: number; readonly reopenedAt: number } | null
 }
 
-export type Random = () => number
+export type RandomSource = () => number
 
 const agentNames = 'Anna Ben Chloe Dario Eva Finn Greta Hugo Ines Jonas Kira Liam'.split(' ')
 export const agentCount = agentNames.length
@@ -33,7 +33,7 @@ const eventKinds = ['conversation_assigned', 'csat_requested', 'agent_left']
 const hourSeconds = 3600
 
 /** `until`: no message is later. */
-export function synthesizeConversation(createdAt: number, until: number, random: Random): SyntheticConversation {
+export function synthesizeConversation(createdAt: number, until: number, random: RandomSource): SyntheticConversation {
   const origin = pick(origins, random)
   const agent = intBetween(0, agentCount - 1, random)
   const messages = converse(createdAt, until - 2 * hourSeconds, origin, agent, random)
@@ -45,7 +45,13 @@ export function synthesizeConversation(createdAt: number, until: number, random:
 }
 
 /** The AI answers in seconds, until it hands over to a human or solves the question; humans take minutes, or a night. */
-function converse(createdAt: number, until: number, origin: string, agent: number, random: Random): SyntheticMessage[] {
+function converse(
+  createdAt: number,
+  until: number,
+  origin: string,
+  agent: number,
+  random: RandomSource,
+): SyntheticMessage[] {
   const messages: SyntheticMessage[] = []
   const substitute = random() < 0.12 ? intBetween(0, agentCount - 1, random) : agent
   const length = random() < 0.05 ? 1 : intBetween(6, 36, random)
@@ -88,7 +94,7 @@ function converse(createdAt: number, until: number, origin: string, agent: numbe
 }
 
 /** Around five minutes; at night sometimes until the morning. */
-function humanDelay(at: number, random: Random): number {
+function humanDelay(at: number, random: RandomSource): number {
   const spread = (random() + random() + random() - 1.5) * 2.2
   const hour = new Date(at * 1000).getUTCHours()
   const night = hour > 18 || hour < 6 ? intBetween(0, 8 * hourSeconds, random) : 0
@@ -96,7 +102,7 @@ function humanDelay(at: number, random: Random): number {
 }
 
 /** Handled right after one of the first messages, until the next message. */
-function findPause(messages: readonly SyntheticMessage[], random: Random): SyntheticConversation['reopening'] {
+function findPause(messages: readonly SyntheticMessage[], random: RandomSource): SyntheticConversation['reopening'] {
   const index = intBetween(1, Math.max(1, messages.length - 2), random)
   const before = messages[index - 1]
   const after = messages[index]
@@ -105,10 +111,10 @@ function findPause(messages: readonly SyntheticMessage[], random: Random): Synth
 }
 
 /** Both bounds included. */
-export function intBetween(from: number, to: number, random: Random): number {
+export function intBetween(from: number, to: number, random: RandomSource): number {
   return from + Math.floor(random() * (to - from + 1))
 }
 
-export function pick<T>(choices: readonly T[], random: Random): T {
+export function pick<T>(choices: readonly T[], random: RandomSource): T {
   return choices[Math.floor(random() * choices.length)] as T
 }

@@ -3,7 +3,7 @@ import {
   agentCount,
   intBetween,
   pick,
-  type Random,
+  type RandomSource,
   type SyntheticConversation,
   synthesizeConversation,
 } from './synthetic-conversation.ts'
@@ -31,7 +31,7 @@ export const dashboardDays = { from: '2025-10-03', to: '2026-01-01' } as const
 const timeText = (at: number) => `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
 
 /** About 20 messages in each conversation. */
-export function* synthesizeProject(conversations: number, random: Random): Generator<TableBatch> {
+export function* synthesizeProject(conversations: number, random: RandomSource): Generator<TableBatch> {
   const visitors = Array.from({ length: Math.max(10, Math.floor(conversations * 0.4)) }, () => newUuid(random))
   const counts = { requests: 1, rows_read: 1, rows_changed: 1, strings_escaped: 0, beat_at: 0 }
   const run = { id: firstRun, mode: 'full', started_at: timeText(mirroredSince), finished_at: timeText(mirroredSince) }
@@ -92,7 +92,7 @@ const mirroredRow = (raw: object): Row => ({
   asked_at: endsAt * 1000,
 })
 
-function toConversationRow({ id, visitor, conversation, isDeleted }: Made, random: Random): Row {
+function toConversationRow({ id, visitor, conversation, isDeleted }: Made, random: RandomSource): Row {
   const { createdAt, handledAt, messages, agent, origin } = conversation
   const last = messages.at(-1)
   const columns = {
@@ -111,7 +111,7 @@ function toConversationRow({ id, visitor, conversation, isDeleted }: Made, rando
   return { ...mirroredRow(columns), ...columns, messages_complete, deleted_at: isDeleted ? timeText(endsAt) : null }
 }
 
-function toMessageRows({ id, conversation, firstMessageId, isDeleted }: Made, random: Random): Row[] {
+function toMessageRows({ id, conversation, firstMessageId, isDeleted }: Made, random: RandomSource): Row[] {
   return conversation.messages.map(({ sender, kind, name, at }, index) => {
     const columns = {
       conversation_id: id,
@@ -161,12 +161,12 @@ function toChangeRows({ id, conversation }: Made): Row[] {
   return [...ofFlag.map(toRow('handled_at')), ...ofMessages.filter(isChange).map(toRow('last_message_at'))]
 }
 
-function toVisitor(id: string, n: number, random: Random): Row {
+function toVisitor(id: string, n: number, random: RandomSource): Row {
   const columns = { id, name: `Visitor ${n}`, email: n % 3 === 0 ? null : `visitor-${n}@example.com` }
   return { ...mirroredRow({ ...columns, country: pick(['DE', 'US', 'FR', 'GB'], random) }), ...columns }
 }
 
-function toEntry(visitor: string, random: Random): Row {
+function toEntry(visitor: string, random: RandomSource): Row {
   const occurred_at = timeText(intBetween(startsAt, endsAt, random))
   const url = `/${pick(['pricing', 'docs', 'checkout', 'help', 'account'], random)}`
   const columns = { visitor_id: visitor, entry_hash: newUuid(random), ordinal: 0, occurred_at }
@@ -174,7 +174,7 @@ function toEntry(visitor: string, random: Random): Row {
 }
 
 /** One each five minutes since the mirror began; for small projects only for some days. */
-function* synthesizeSnapshots(conversations: number, random: Random): Generator<TableBatch> {
+function* synthesizeSnapshots(conversations: number, random: RandomSource): Generator<TableBatch> {
   const from = conversations >= 10_000 ? mirroredSince : endsAt - 3 * daySeconds
   for (let day = from; day < endsAt; day += daySeconds) {
     const times = Array.from({ length: daySeconds / 300 }, (_, n) => day + 300 * n)
@@ -185,7 +185,7 @@ function* synthesizeSnapshots(conversations: number, random: Random): Generator<
   }
 }
 
-function toSnapshot(at: number, random: Random): Row {
+function toSnapshot(at: number, random: RandomSource): Row {
   const hour = new Date(at * 1000).getUTCHours()
   const agents_online = hour >= 7 && hour < 19 ? intBetween(1, agentCount, random) : 0
   const columns = { available: agents_online > 0, agents_online }
@@ -193,7 +193,7 @@ function toSnapshot(at: number, random: Random): Row {
 }
 
 /** Most at noon, little at night and on weekends. */
-function randomDemand(random: Random): number {
+function randomDemand(random: RandomSource): number {
   const hourWeights = [1, 1, 1, 1, 1, 2, 5, 10, 16, 20, 20, 18, 15, 17, 18, 17, 15, 11, 8, 6, 5, 4, 3, 2]
   for (;;) {
     const at = intBetween(startsAt, endsAt - 3600, random)
@@ -209,9 +209,9 @@ const words =
     ' ',
   )
 
-const randomText = (length: number, random: Random) => Array.from({ length }, () => pick(words, random)).join(' ')
+const randomText = (length: number, random: RandomSource) => Array.from({ length }, () => pick(words, random)).join(' ')
 
-function newUuid(random: Random): string {
+function newUuid(random: RandomSource): string {
   const hex = Array.from({ length: 4 }, () =>
     Math.floor(random() * 2 ** 32)
       .toString(16)

@@ -2,15 +2,15 @@
 import { streamNames } from '../../schema/stream-specs.ts'
 import type { PerStream } from './costs.ts'
 
-export type Requests = PerStream<number>
+export type LoadRequests = PerStream<number>
 
 export type Load = {
   /** Of a sync run without new rows. */
-  readonly idle: Requests
+  readonly idle: LoadRequests
   /** Of a reconcile, in addition to those. */
-  readonly reconcile: Requests
+  readonly reconcile: LoadRequests
   /** The lists' remaining requests of the first mirror at the start; their rows add those of children. */
-  readonly backlog: Requests
+  readonly backlog: LoadRequests
   /** Children that a page of a first mirror adds. */
   readonly childrenPerPage: number
 }
@@ -22,10 +22,10 @@ const pageSize = 200
 /** A reconcile reads the children of this many parents again, or of all if there are fewer. */
 const reconcileSample = 1000
 
-const none = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as Requests
+const none = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as LoadRequests
 
 /** `idle`: as measured. */
-export function createLoad(size: ProjectSize, idle: Requests, isNew: boolean): Load {
+export function createLoad(size: ProjectSize, idle: LoadRequests, isNew: boolean): Load {
   const pages = (rows: number) => Math.ceil(rows / pageSize)
   const lists = {
     conversations: pages(size.conversations),

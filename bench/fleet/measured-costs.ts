@@ -3,7 +3,7 @@ import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { BudgetCost } from './budget-costs.ts'
 import type { Costs, PerStream } from './costs.ts'
 import type { QueueCosts } from './queue-costs.ts'
-import type { SimulationResult } from './simulate.ts'
+import type { FleetResult } from './simulate.ts'
 import type { SyncCosts } from './sync-costs.ts'
 
 export type MeasuredCosts = { readonly queue: QueueCosts; readonly passes: SyncCosts; readonly budget: BudgetCost }
@@ -43,7 +43,7 @@ export type SharedUse = {
 
 export function sharedUse(
   { queue, budget, passes: { idle, request } }: MeasuredCosts,
-  result: SimulationResult,
+  result: FleetResult,
   seconds: number,
 ): SharedUse {
   const sum = (of: (stream: StreamName) => number) => streamNames.reduce((all, stream) => all + of(stream), 0)

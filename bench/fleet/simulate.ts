@@ -35,7 +35,7 @@ export type Simulation = {
   readonly random: () => number
 }
 
-export type SimulationResult = {
+export type FleetResult = {
   readonly enqueued: number
   /** Not added, because the same job waits or runs already. */
   readonly duplicates: number
@@ -83,7 +83,7 @@ type SimulatedProject = {
 
 const childrenAtOnce = 16
 
-export function simulate(simulation: Simulation): SimulationResult {
+export function simulate(simulation: Simulation): FleetResult {
   const { load, costs, startsAt, random } = simulation
   const events = createEventQueue(startsAt)
   const from = startsAt + simulation.warmUpMs

@@ -2,9 +2,9 @@
 import { childStreamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import { type MeasuredCosts, type SharedUse, sharedUse } from './measured-costs.ts'
 import type { Scenario } from './scenarios.ts'
-import type { Simulation, SimulationResult } from './simulate.ts'
+import type { FleetResult, Simulation } from './simulate.ts'
 
-export type ScenarioRun = { readonly workers: number; readonly outcome: SimulationResult }
+export type ScenarioRun = { readonly workers: number; readonly outcome: FleetResult }
 
 const columns = [
   ['workers', 7],
@@ -62,11 +62,11 @@ export function firstMirror({ projects, load }: Pick<Simulation, 'projects' | 'l
   return projects.length * (pages + lists)
 }
 
-function meanCpu({ cpuMs }: SimulationResult, seconds: number): number {
+function meanCpu({ cpuMs }: FleetResult, seconds: number): number {
   return cpuMs.reduce((sum, ms) => sum + ms, 0) / cpuMs.length / 1000 / seconds
 }
 
-function maxCpu({ cpuMs }: SimulationResult, seconds: number): number {
+function maxCpu({ cpuMs }: FleetResult, seconds: number): number {
   return Math.max(...cpuMs) / 1000 / seconds
 }
 

@@ -5,13 +5,13 @@
 import { pipeline } from 'node:stream/promises'
 import type Sqlite from 'better-sqlite3'
 import type Pg from 'pg'
-import type { Page } from './pages.ts'
+import type { PeerPage } from './pages.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type CopyFrom = (text: string) => NodeJS.WritableStream & Parameters<Pg.Client['query']>[0]
 
 /** The columns are the fields of the first row. */
-function rowsOf({ parent, body }: Page): readonly Fields[] {
+function rowsOf({ parent, body }: PeerPage): readonly Fields[] {
   const { data } = JSON.parse(body.toString()) as { readonly data: { readonly items: readonly Fields[] } }
   return data.items.map((item) => ({ ...item, conversation_id: parent, raw: JSON.stringify(item) }))
 }
@@ -25,7 +25,7 @@ const storable = (value: unknown) =>
 
 const quoted = (columns: readonly string[]) => columns.map((column) => `"${column}"`).join()
 
-function columnsOf([page]: readonly Page[]): readonly string[] {
+function columnsOf([page]: readonly PeerPage[]): readonly string[] {
   return page === undefined ? [] : Object.keys(rowsOf(page)[0] ?? {})
 }
 
@@ -43,7 +43,7 @@ function onConflict(columns: readonly string[]): string {
 }
 
 /** Seconds. */
-export function insertWithSqlite(Database: typeof Sqlite, file: string, pages: readonly Page[]): number {
+export function insertWithSqlite(Database: typeof Sqlite, file: string, pages: readonly PeerPage[]): number {
   const database = new Database(file)
   database.pragma('journal_mode = wal')
   database.pragma('synchronous = normal')
@@ -63,7 +63,7 @@ export function insertWithSqlite(Database: typeof Sqlite, file: string, pages: r
 }
 
 /** Seconds, with one statement a page. */
-export async function insertWithPg({ Client }: typeof Pg, url: string, pages: readonly Page[]): Promise<number> {
+export async function insertWithPg({ Client }: typeof Pg, url: string, pages: readonly PeerPage[]): Promise<number> {
   return withTable(Client, url, pages, async (client, columns, rows) => {
     const values = rows.flatMap((row) => columns.map((column) => storable(row[column] ?? null)))
     const places = rows.map((_, n) => `(${columns.map((_column, m) => `$${n * columns.length + m + 1}`).join()})`)
@@ -79,7 +79,7 @@ export async function copyWithPg(
   { Client }: typeof Pg,
   copyFrom: CopyFrom,
   url: string,
-  pages: readonly Page[],
+  pages: readonly PeerPage[],
 ): Promise<number> {
   return withTable(Client, url, pages, async (client, columns, rows) => {
     const line = (row: Fields) => columns.map((column) => copyText(storable(row[column] ?? null))).join('\t')
@@ -99,7 +99,7 @@ function copyText(value: unknown): string {
 async function withTable(
   Client: typeof Pg.Client,
   url: string,
-  pages: readonly Page[],
+  pages: readonly PeerPage[],
   store: (client: Pg.Client, columns: readonly string[], rows: readonly Fields[]) => Promise<void>,
 ): Promise<number> {
   const client = new Client(url)

@@ -5,9 +5,9 @@ import { classifyExchange } from '../../src/service/classify.ts'
 import type { Json } from '../../src/values/json.ts'
 import { startSandboxProcess } from '../sandbox.ts'
 
-export type Page = { readonly parent: string; readonly body: Buffer }
+export type PeerPage = { readonly parent: string; readonly body: Buffer }
 /** `list`: the conversations, as one page of their list holds them. */
-export type Pages = { readonly project: string; readonly list: readonly Json[]; readonly pages: readonly Page[] }
+export type Pages = { readonly project: string; readonly list: readonly Json[]; readonly pages: readonly PeerPage[] }
 
 const request = { method: 'GET', path: '/', priority: 'backfill' } as const
 const context = { request, requestedAt: 0, receivedAt: 0, defaultRetryAfterMs: 60_000, redact: (text: string) => text }
@@ -19,7 +19,7 @@ export async function readPages(count: number): Promise<Pages> {
   const get = async (path: string) =>
     Buffer.from(await (await fetch(base + path, { headers: { 'x-api-key': key } })).arrayBuffer())
   const list = await itemsOf(await get(`/public/projects/${project}/conversations?limit=200`))
-  const pages: Page[] = []
+  const pages: PeerPage[] = []
   for (const item of list) {
     const parent = (item as { readonly id: string }).id
     pages.push({ parent, body: await get(`/public/conversations/${parent}/messages?limit=200`) })

@@ -1,6 +1,6 @@
 /** The same rows through @supabase/stripe-sync-engine, as objects of a kind that it stores. */
 import pg from 'pg'
-import type { Page } from './pages.ts'
+import type { PeerPage } from './pages.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 /** What is used of it; its types are not installed here. */
@@ -18,7 +18,7 @@ export type StripeSyncEngine = {
 export async function upsertWithStripeSync(
   { runMigrations, StripeSync }: StripeSyncEngine,
   databaseUrl: string,
-  pages: readonly Page[],
+  pages: readonly PeerPage[],
 ): Promise<number> {
   await createRole(databaseUrl)
   await runMigrations({ databaseUrl, schema: 'stripe' })

@@ -12,12 +12,12 @@ export { createProjectFacts, type FactsOptions } from './sql/project-facts.ts'
 export {
   conversationsOf,
   type FactFilter,
-  type PeriodData,
   type PeriodFilter,
   type PeriodRow,
   type PeriodValue,
   readAgentNames,
   readPeriodTable,
+  type TableNumbers,
 } from './sql/read-period-table.ts'
 export { updateCallFields, writeCallFields } from './sql/reference-tables.ts'
 export { lastMessageAt, removeSearchEntries } from './sql/search-index.ts'

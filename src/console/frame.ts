@@ -4,7 +4,7 @@ import type { Html } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { EpochMs } from '../values/time.ts'
 
-export type Page = {
+export type ConsolePage = {
   readonly title: string
   /** Where it is in the navigation; null = nowhere. */
   readonly section: string | null

@@ -3,7 +3,7 @@ import { hasRole } from '../config/people.ts'
 import { path, withQuery } from '../values/address.ts'
 import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../values/html.ts'
 import { icon } from './blocks.ts'
-import type { Frame, Page } from './frame.ts'
+import type { ConsolePage, Frame } from './frame.ts'
 
 /** Apart: a bundler rewrites tagged templates that contain this tag, and adds code of its own for that. */
 const script = (address: string) => trusted(`<script type="module" src="${escapeHtml(address)}"></script>`)
@@ -11,7 +11,7 @@ const script = (address: string) => trusted(`<script type="module" src="${escape
 /** In the order of their layers. */
 const styles = ['base', 'layout', 'blocks', 'forms', 'charts'] as const
 
-export function layout(page: Page, frame: Frame): Html {
+export function layout(page: ConsolePage, frame: Frame): Html {
   const { assets, project, viewer } = frame
   const isLive = page.isLive === true && project !== null && !frame.isReadOnly
   return html`<!doctype html>
@@ -97,7 +97,7 @@ type NavigationItem = readonly [name: string, to: string, key: string]
 
 /** The items that this person has here, by the titles of their groups. */
 function navigationOf(
-  { kept = {} }: Page,
+  { kept = {} }: ConsolePage,
   { project, viewer }: Frame,
 ): readonly (readonly [title: string, items: readonly NavigationItem[]])[] {
   const ofProject = Object.entries(navigationGroups).map(([title, items]) => {
@@ -111,7 +111,7 @@ function navigationOf(
   return project === null ? [all] : [...ofProject, all]
 }
 
-function navigation(page: Page, frame: Frame, isLive: boolean): Html {
+function navigation(page: ConsolePage, frame: Frame, isLive: boolean): Html {
   const groups = navigationOf(page, frame)
   const linkOf = ([name, to, key]: NavigationItem) =>
     html`<li><a href="${to}" ${attribute('data-key', key)} ${attribute('aria-current', page.section === name ? 'page' : null)}>${name}</a></li>`
@@ -136,7 +136,7 @@ function keyList(items: readonly NavigationItem[]): Html {
 }
 
 /** A page in place of the one that was asked for. */
-export function problemPage(title: string, text: string, to: string | null): Page {
+export function problemPage(title: string, text: string, to: string | null): ConsolePage {
   const label = to?.endsWith('/sign-in') ? 'Sign in' : 'Back'
   const link = to === null ? nothing : html`<p><a class="button" href="${to}">${label}</a></p>`
   return { title, section: null, content: html`<p ${attribute('role', 'alert')}>${text}</p>${link}` }

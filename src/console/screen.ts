@@ -5,7 +5,7 @@ import type { Role } from '../config/people.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import type { Values } from './decisions.ts'
-import type { Page, ProjectFrame } from './frame.ts'
+import type { ConsolePage, ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import type { ConsoleReads } from './reads.ts'
 
@@ -41,7 +41,7 @@ export type Screen = {
   readonly role: Role
   /** It leads to a decision: there is no such page where nothing can be decided. */
   readonly isDecision?: true
-  readonly show: (request: ScreenRequest) => Promise<Page | FileAnswer | { readonly redirect: string } | null>
+  readonly show: (request: ScreenRequest) => Promise<ConsolePage | FileAnswer | { readonly redirect: string } | null>
 }
 
 /** A number of digits that the databases hold, such as the place where a list goes on; null if the address has another text there. */

@@ -27,7 +27,7 @@ type OperationRequest = {
 /** Returns `data` of the response. Throws Problem. */
 type Run = (request: OperationRequest) => Json
 
-export type Operation = {
+export type Endpoint = {
   /** As in schema/openapi.yaml. */
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -38,8 +38,8 @@ export type Operation = {
   readonly run: Run
 }
 
-export const isWrite = (operation: Operation) => operation.method !== 'GET'
-export const isList = (operation: Operation) => operation.id.startsWith('list')
+export const isWrite = (operation: Endpoint) => operation.method !== 'GET'
+export const isList = (operation: Endpoint) => operation.id.startsWith('list')
 
 const inProject = '/public/projects/{projectId}'
 const oneConversation = '/public/conversations/{conversationId}'
@@ -47,8 +47,8 @@ const oneVisitor = `${inProject}/visitors/{visitorId}`
 const oneCall = '/public/calls/{callId}'
 
 /** `address`: method and path. `query`: the names of its query parameters. */
-function operation(id: string, address: string, scope: Scope | null, run: Run, ...query: string[]): Operation {
-  const [method, path] = address.split(' ') as [Operation['method'], string]
+function operation(id: string, address: string, scope: Scope | null, run: Run, ...query: string[]): Endpoint {
+  const [method, path] = address.split(' ') as [Endpoint['method'], string]
   return { id, method, path, scope, query: () => query, run }
 }
 
@@ -166,7 +166,7 @@ const getAvailability: Run = ({ project, now, switches: s }) =>
   ({ plain: project.view().availability(now), list: [], text: 'available' })[s['availability.answer']]
 
 /** Every operation, except the widget's token. */
-export const operations: readonly Operation[] = [
+export const operations: readonly Endpoint[] = [
   operation(
     'listConversations',
     `GET ${inProject}/conversations`,
@@ -223,7 +223,7 @@ const mintWidgetToken: Run = ({ body, draw, now, switches: s }) => {
 /** It takes a bearer key, and needs no scope. */
 const widgetOperation = operation('mintWidgetToken', `POST ${widgetPath}`, null, mintWidgetToken)
 
-export type RouteMatch = { readonly operation: Operation; readonly params: OperationRequest['params'] }
+export type RouteMatch = { readonly operation: Endpoint; readonly params: OperationRequest['params'] }
 
 const routes = [...operations, widgetOperation].map((operation) => ({ operation, parts: operation.path.split('/') }))
 

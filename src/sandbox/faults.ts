@@ -1,7 +1,7 @@
 /** Faults between a client and the service, random or scripted in advance, and the responses that replace the real ones. */
 import type { Json } from '../values/json.ts'
-import { isWrite, type Operation } from './endpoints.ts'
-import { pick, purposes, type Random, toUnitInterval } from './random.ts'
+import { type Endpoint, isWrite } from './endpoints.ts'
+import { pick, purposes, type SeededRandom, toUnitInterval } from './random.ts'
 import { jsonResponse, type ServiceResponse } from './response.ts'
 import { parseNames, type Switches } from './switches.ts'
 
@@ -70,9 +70,9 @@ const allKinds = Object.keys(faultKinds) as FaultKind[]
 const optInKinds = /^(foreign-429-after|html-429|huge|slow|status|says-failed)/
 const defaultKinds = allKinds.filter((kind) => !optInKinds.test(kind))
 
-export function createFaults(random: Random, switches: () => Switches) {
+export function createFaults(random: SeededRandom, switches: () => Switches) {
   const scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
-  const randomFault = (operation: Operation, requestNumber: number): FaultKind | null => {
+  const randomFault = (operation: Endpoint, requestNumber: number): FaultKind | null => {
     const s = switches()
     if (s['fault.rate'] === 0 || toUnitInterval(random(purposes.fault, requestNumber)) >= s['fault.rate']) return null
     if (s['fault.on'] !== 'all' && isWrite(operation) !== (s['fault.on'] === 'writes')) return null
@@ -85,7 +85,7 @@ export function createFaults(random: Random, switches: () => Switches) {
     },
     clear: () => void scripted.splice(0),
     /** The fault of this request. Called once per request, in order of arrival. */
-    nextFault(operation: Operation, requestNumber: number, path: string): FaultKind | null {
+    nextFault(operation: Endpoint, requestNumber: number, path: string): FaultKind | null {
       const entry = scripted.find(({ fault, left }) => left > 0 && matchesRequest(fault, operation, path))
       if (entry === undefined) return randomFault(operation, requestNumber)
       if (entry.skip > 0) {
@@ -98,7 +98,7 @@ export function createFaults(random: Random, switches: () => Switches) {
   }
 }
 
-function matchesRequest({ path = '', operation, method }: ScriptedFault, asked: Operation, askedPath: string): boolean {
+function matchesRequest({ path = '', operation, method }: ScriptedFault, asked: Endpoint, askedPath: string): boolean {
   return askedPath.includes(path) && (operation ?? asked.id) === asked.id && (method ?? asked.method) === asked.method
 }
 

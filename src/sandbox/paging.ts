@@ -8,7 +8,7 @@ import type { PageOrder, Switches } from './switches.ts'
 /** `inclusive`: rows at that time itself are included. */
 type Bound = { readonly at: EpochMs; readonly inclusive: boolean }
 
-export type PageRequest<T> = {
+export type ListQuery<T> = {
   readonly lower?: Bound | undefined
   readonly upper?: Bound | undefined
   readonly limit: number
@@ -18,7 +18,7 @@ export type PageRequest<T> = {
 /** The `data` of a list. */
 export function listPage<T>(
   rows: Sequence<T>,
-  { lower, upper, limit, matches }: PageRequest<T>,
+  { lower, upper, limit, matches }: ListQuery<T>,
   order: PageOrder,
   s: Switches,
   toWire: (row: T) => Json,

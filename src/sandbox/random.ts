@@ -2,7 +2,7 @@
  * Stateless random numbers: each is a function of the seed and of its purpose. So any row can be created alone, in any
  * order, and repeatedly, with the same result.
  */
-export type Random = (purpose: Purpose, a: number, b?: number) => number
+export type SeededRandom = (purpose: Purpose, a: number, b?: number) => number
 
 /** What a number is used for; two purposes never share a sequence. The values determine all seed data: append only. */
 export const purposes = {
@@ -13,7 +13,7 @@ export const purposes = {
 export type Purpose = (typeof purposes)[keyof typeof purposes]
 
 /** Creates a generator of unsigned 32-bit integers. */
-export function createRandom(seed: number): Random {
+export function createRandom(seed: number): SeededRandom {
   const start = mixHash(0x2545f491, seed)
   return (purpose, a, b = 0) => mixHash(mixHash(mixHash(start, purpose), a), b) >>> 0
 }

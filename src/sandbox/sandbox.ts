@@ -15,7 +15,7 @@ import type { MutationKind } from './mutations.ts'
 import { type TruthStream, truthStreams } from './project.ts'
 import { purposes, toUnitInterval } from './random.ts'
 import { readBodyText, sendChunks, sendResponse } from './response.ts'
-import { receiveRequest, type Service } from './service.ts'
+import { receiveRequest, type SandboxService } from './service.ts'
 import type { Switches } from './switches.ts'
 
 export type { SandboxOptions } from './memory-sandbox.ts'
@@ -69,7 +69,7 @@ function sendText(response: ServerResponse, type: string, body: string): void {
 }
 
 /** `path` is relative to the base URL. */
-async function handleRequest(service: Service, { path, search, incoming, response }: Exchange): Promise<void> {
+async function handleRequest(service: SandboxService, { path, search, incoming, response }: Exchange): Promise<void> {
   const number = service.nextNumber()
   const { method = 'GET', headers } = incoming
   const bodyText = method === 'GET' ? '' : await readBodyText(incoming)
@@ -92,7 +92,7 @@ async function handleRequest(service: Service, { path, search, incoming, respons
 }
 
 /** The `Date` header of a response; null: it has none. */
-export function dateHeader(service: Service, number: number): string | null {
+export function dateHeader(service: SandboxService, number: number): string | null {
   const { 'date.header': header, 'date.offset': offset } = service.switches()
   if (header === 'absent') return null
   const fiveMinutes: Ms = 300_000
@@ -101,7 +101,7 @@ export function dateHeader(service: Service, number: number): string | null {
   return new Date(service.clock() + off + offset * 1000).toUTCString()
 }
 
-async function simulateLatency(service: Service, name: 'latency.before' | 'latency.after', number: number) {
+async function simulateLatency(service: SandboxService, name: 'latency.before' | 'latency.after', number: number) {
   const s = service.switches()
   const usual: Ms = s[name]
   if (usual === 0) return

@@ -1,6 +1,14 @@
 /** What all kinds of seed rows are created from: their numbers, ids, times and texts. */
 import type { EpochMs, Ms } from '../values/time.ts'
-import { createRandom, integerBetween, type Purpose, pick, purposes, type Random, toUnitInterval } from './random.ts'
+import {
+  createRandom,
+  integerBetween,
+  type Purpose,
+  pick,
+  purposes,
+  type SeededRandom,
+  toUnitInterval,
+} from './random.ts'
 import type { Switches } from './switches.ts'
 
 /** Numbers of rows. A range is drawn evenly, both ends included. */
@@ -66,7 +74,7 @@ export type RowIds = ReturnType<typeof createRowIds>
  * UUIDs that encode their row's index, so that a million rows need no table of ids. Those in capitals are found in exactly
  * these letters, as by a service that compares ids as texts; the others in all.
  */
-export function createRowIds(random: Random, purpose: Purpose, inCapitals = false) {
+export function createRowIds(random: SeededRandom, purpose: Purpose, inCapitals = false) {
   const key = random(purpose, 0xffff_ffff)
   const idAt = (index: number) => {
     const [b, c, d] = [random(purpose, index, 1), random(purpose, index, 2), random(purpose, index, 3)]
@@ -108,7 +116,7 @@ type TimelineOptions = Readonly<Record<'from' | 'to' | 'count' | 'storm', number
 const weekMs = 7 * 86_400_000
 
 /** Times of rows: spread over the covered days in order of their indexes, with a storm of many in one second. */
-function createTimeline({ from, to, count, storm, isWeekly }: TimelineOptions, random: Random, purpose: Purpose) {
+function createTimeline({ from, to, count, storm, isWeekly }: TimelineOptions, random: SeededRandom, purpose: Purpose) {
   const size = Math.min(storm, count)
   const first = Math.floor((count - size) / 2)
   const timeOf = isWeekly ? weeklyTime : (share: number) => share
@@ -155,7 +163,7 @@ const lastNames = "Lovelace, Hopper, O'Brien, Müller, García, 山田, Шевч
 const sentenceCount = 1024
 
 /** Sample texts: sentences from a small vocabulary, with occasional text that breaks programs. */
-function createSampleText(random: Random, variety: Switches['content']) {
+function createSampleText(random: SeededRandom, variety: Switches['content']) {
   const sentenceFor = (draw: number) => composeSentence(random, draw % sentenceCount)
   return {
     sentence(a: number, b: number) {
@@ -170,7 +178,7 @@ function createSampleText(random: Random, variety: Switches['content']) {
   }
 }
 
-function composeSentence(random: Random, n: number): string {
+function composeSentence(random: SeededRandom, n: number): string {
   const length = integerBetween(3, 22, random(purposes.phrase, n, 0))
   const text = Array.from({ length }, (_, w) => pick(words, random(purposes.phrase, n, w + 1))).join(' ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

@@ -10,7 +10,7 @@ import type {
   Visitor,
   VisitorTime,
 } from './model.ts'
-import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
+import { integerBetween, pick, purposes, type SeededRandom, toUnitInterval } from './random.ts'
 import type { SeedRows } from './row-store.ts'
 import { createSeedContext, type SeedContext, type SeedOptions, toRange } from './seed-context.ts'
 import type { Switches } from './switches.ts'
@@ -92,7 +92,7 @@ function handledTime({ random, size, to }: SeedContext, index: number, lastAt: E
   return draw % 7 === 0 || at > to ? null : at
 }
 
-function randomSender(random: Random, index: number, k: number): string {
+function randomSender(random: SeededRandom, index: number, k: number): string {
   return k <= 0 ? 'visitor' : pick(senders, random(purposes.sender, index, k))
 }
 

@@ -16,7 +16,7 @@ import type { Switches } from './switches.ts'
 /** `id` stands for the key in logs and responses; the key itself is never shown. */
 type ApiKey = { readonly id: string; readonly projectId: string; readonly scopes: readonly Scope[] }
 
-export type Service = ReturnType<typeof createService>
+export type SandboxService = ReturnType<typeof createService>
 
 export function createService(
   projects: ReadonlyMap<string, Project>,
@@ -57,7 +57,7 @@ export type ReceivedRequest = ReturnType<typeof receiveRequest>
 
 /** `chooseFault`: by default the service's scripted or random ones. */
 export function receiveRequest(
-  service: Service,
+  service: SandboxService,
   incoming: IncomingRequest,
   number: number,
   chooseFault = service.faults.nextFault,
@@ -92,7 +92,7 @@ export function receiveRequest(
 }
 
 type Received = {
-  readonly service: Service
+  readonly service: SandboxService
   readonly incoming: IncomingRequest
   readonly entry: RequestLogEntry
   readonly fault: FaultKind | null
@@ -190,7 +190,7 @@ function parseJsonBody(text: string): unknown {
   }
 }
 
-function mutateBeforeList(service: Service, project: Project): void {
+function mutateBeforeList(service: SandboxService, project: Project): void {
   const { 'move.every': every, 'move.kinds': kinds } = service.switches()
   if (every < 1) return
   const lists = (service.listRequestCounts.get(project.id) ?? 0) + 1

@@ -2,7 +2,7 @@
 import type { Json } from '../values/json.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import type { Activity, Conversation, Message, PhoneCall, Sequence, TimedRow, Visitor } from './model.ts'
-import { listPage, type PageRequest } from './paging.ts'
+import { type ListQuery, listPage } from './paging.ts'
 import { notFound } from './problem.ts'
 import { purposes, toUnitInterval } from './random.ts'
 import type { RowStore } from './row-store.ts'
@@ -53,7 +53,7 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
     }
     return {
       find,
-      page: (request: PageRequest<T>) =>
+      page: (request: ListQuery<T>) =>
         listPage(inOrder(), request, s[`${kind}.order`], s, (row) => toWire(asListed(row))),
       /** What a read by its id returns. */
       single: (id: string | undefined) => toSingleRow(toWire(find(id)), s),
@@ -70,7 +70,7 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
     visitors: createRowsView('visitors', visitors, s['visitors.since'], shown.visitor, wire.visitor),
     calls: createRowsView('calls', calls, s['calls.by'], shown.call, wire.call),
     messages: {
-      page(conversation: Conversation, request: PageRequest<Message>): Json {
+      page(conversation: Conversation, request: ListQuery<Message>): Json {
         const delayOf = (row: Message) => changes.delayOf('messages', row.id) + (row.reply ? s['reply.late'] : 0)
         const visible = state.messages(conversation).filter((row) => state.clock() - row.createdAt >= delayOf(row))
         const rows = visible.map((row) => shown.message(conversation, row))
@@ -82,7 +82,7 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
         wire.message(conversation.id, shown.message(conversation, row)),
     },
     activity: {
-      page(visitor: Visitor, request: PageRequest<Activity>): Json {
+      page(visitor: Visitor, request: ListQuery<Activity>): Json {
         const rows = state.activity(visitor).flatMap((row, k) => {
           const isLate = state.clock() - row.at < changes.delayOf('activity', visitor.index, k)
           return isLate ? [] : [shown.activity(visitor, row, k)]

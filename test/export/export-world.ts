@@ -32,13 +32,13 @@ export const hostileTexts: readonly string[] = [
   'é'.repeat(500_000),
 ]
 
-export type World = { readonly warehouse: Warehouse; readonly database: DatabaseInstance }
+export type ExportWorld = { readonly warehouse: Warehouse; readonly database: DatabaseInstance }
 
 /** Mirrored as a sync does it. `atEnd` drops it: after the test, or after a group of tests by `afterAll`. */
 export async function openWorld(
   db: TestDatabase,
   atEnd: (drop: () => Promise<void>) => void = onTestFinished,
-): Promise<World> {
+): Promise<ExportWorld> {
   const database = await db.make()
   atEnd(() => database.drop())
   const warehouse = await database.open()

@@ -1,6 +1,6 @@
 /** What takes a batch back: the inverse of a lane, and of a batch that was sent to the sandbox. */
 import { describe, expect, test } from 'vitest'
-import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../../src/outbox/core/revert.ts'
+import type { BatchRow, LaneToRevert, MirroredTarget, SeenFlagChange } from '../../src/outbox/core/revert.ts'
 import { revertLane } from '../../src/outbox/core/revert.ts'
 import { revertBatch } from '../../src/outbox/revert.ts'
 import { databases } from '../support/databases.ts'
@@ -41,7 +41,7 @@ function mirror(own: Partial<MirroredTarget>): MirroredTarget {
   return { syncedAt: later, handledAt: null, lastVisitorMessageAt: null, name: null, email: null, ...own }
 }
 
-const change = (old: string | null, now: string | null): HandledChange => ({ seenAt: sentAt, old, new: now })
+const change = (old: string | null, now: string | null): SeenFlagChange => ({ seenAt: sentAt, old, new: now })
 
 /** `payload` of the inverse, and the outcomes of the rows that are not taken back. */
 function inverse(rows: readonly BatchRow[], lane: Partial<LaneToRevert> = {}) {

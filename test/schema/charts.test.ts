@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import { type Chart, type ChartColumn, charts } from '../../src/analytics/starters/charts.ts'
+import { type ChartColumn, charts, type StarterChart } from '../../src/analytics/starters/charts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { factsOf, settings } from '../analytics/sql/facts-settings.ts'
 import { openViewsWarehouse } from '../analytics/sql/view-fixtures.ts'
@@ -11,7 +11,7 @@ import { databases } from '../support/databases.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const readJson = (path: string) => JSON.parse(readFileSync(`${root}deploy/${path}`, 'utf8'))
-const list = Object.values<Chart>(charts)
+const list = Object.values<StarterChart>(charts)
 
 type Filters = { readonly project: string; readonly from: string; readonly to: string }
 type Rows = readonly Readonly<Record<string, unknown>>[]
@@ -64,10 +64,10 @@ async function runStarter(
   warehouse: Warehouse,
   tool: string,
   filters: Filters | null,
-): Promise<(readonly [Chart, Rows])[]> {
+): Promise<(readonly [StarterChart, Rows])[]> {
   const queries = starters[tool]?.(warehouse.kind, filters) ?? []
   expect(queries).toHaveLength(list.length)
-  const results: (readonly [Chart, Rows])[] = []
+  const results: (readonly [StarterChart, Rows])[] = []
   for (const [index, chart] of list.entries()) {
     const query = queries[index] ?? ''
     expect(query).not.toMatch(/\$\{|\{\{|\[\[/)
@@ -76,7 +76,7 @@ async function runStarter(
   return results
 }
 
-function expectColumns(tool: string, { title, visualisation, columns }: Chart, rows: Rows): void {
+function expectColumns(tool: string, { title, visualisation, columns }: StarterChart, rows: Rows): void {
   const isTime = (name: string) => tool === 'grafana' && visualisation === 'line' && columns[name]?.kind === 'day'
   const names = Object.keys(columns).map((name) => (isTime(name) ? 'time' : name))
   for (const row of rows) {

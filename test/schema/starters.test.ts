@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Chart, charts } from '../../src/analytics/starters/charts.ts'
+import { charts, type StarterChart } from '../../src/analytics/starters/charts.ts'
 import { metabaseQuery } from '../../src/analytics/starters/metabase.ts'
 import { mayLeadNowhere } from '../../src/analytics/starters/models.ts'
 import { analystObjectNames, analystObjects, relationsOf } from '../../src/analytics/views/all-views.ts'
@@ -91,7 +91,7 @@ test('a measure of Cube combines values as their column says, and only of rows t
 
 test('the dashboards and the answers of the documentation add up only what can be added up', () => {
   const documented = readFileSync(`${root}docs/analytics.md`, 'utf8').matchAll(/```sql\n(.*?)```/gs)
-  const queries = [...Object.values<Chart>(charts).map((chart) => metabaseQuery('postgres', chart))]
+  const queries = [...Object.values<StarterChart>(charts).map((chart) => metabaseQuery('postgres', chart))]
   for (const query of [...queries, ...[...documented].map(([, sql = '']) => sql)]) {
     const read = analystObjects.filter(({ name }) => new RegExp(`\\b(from|join) ${name}\\b`).test(query))
     for (const [, column = ''] of query.matchAll(/\bsum\((?:\w+\.)?(\w+)\)/g))

@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3'
 import type { Ms } from '../../src/values/time.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
-import type { SentRequest } from './simulated-network.ts'
+import type { NetworkRequest } from './simulated-network.ts'
 
 export type Observer = ReturnType<typeof createObserver>
 
@@ -44,7 +44,7 @@ export function createObserver(database: Database.Database, scheduler: Scheduler
   )
 
   /** Promise 6: the intent is committed, by this process, before a byte leaves; and lanes are first in, first out. */
-  function onWrite(process: SimulatedProcess, { method, path: requestPath, body }: SentRequest): void {
+  function onWrite(process: SimulatedProcess, { method, path: requestPath, body }: NetworkRequest): void {
     if (method === 'GET') return
     const target = /\/(?:conversations|visitors)\/([^/?]+)/.exec(requestPath)?.[1] ?? ''
     const rows = sendingIn.all(target)

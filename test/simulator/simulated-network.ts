@@ -20,14 +20,14 @@ export type Delivery = {
   readonly backMs: Ms
 }
 
-export type SentRequest = { readonly method: string; readonly path: string; readonly body: string | null }
+export type NetworkRequest = { readonly method: string; readonly path: string; readonly body: string | null }
 
 export type NetworkDeps = {
   readonly scheduler: Scheduler
   readonly sandbox: MemorySandbox
-  readonly chooseDelivery: (request: SentRequest) => Delivery
+  readonly chooseDelivery: (request: NetworkRequest) => Delivery
   /** Called when bytes leave the process. */
-  readonly onLeave: (process: SimulatedProcess, request: SentRequest) => void
+  readonly onLeave: (process: SimulatedProcess, request: NetworkRequest) => void
   /** Called when an answer has come. */
   readonly onAnswer: (process: SimulatedProcess) => void
 }
@@ -50,7 +50,7 @@ export function createSimulatedNetwork(deps: NetworkDeps) {
 
 function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: DispatchOptions, handler: Handler): void {
   const { scheduler } = deps
-  const request: SentRequest = {
+  const request: NetworkRequest = {
     method: options.method,
     path: options.path,
     body: typeof options.body === 'string' ? options.body : null,
@@ -108,7 +108,7 @@ function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: Di
   }
 }
 
-function receive({ sandbox }: NetworkDeps, options: DispatchOptions, request: SentRequest, fault: FaultKind | null) {
+function receive({ sandbox }: NetworkDeps, options: DispatchOptions, request: NetworkRequest, fault: FaultKind | null) {
   const [path = '', search = ''] = request.path.split('?')
   const { service } = sandbox
   const headers = (options.headers ?? {}) as Record<string, string>

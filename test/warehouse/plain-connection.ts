@@ -5,7 +5,7 @@ import { openPostgresPool } from '../../src/warehouse/postgres.ts'
 import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
 import type { DatabaseInstance } from '../support/databases.ts'
 
-export type Row = Readonly<Record<string, unknown>>
+export type PlainRow = Readonly<Record<string, unknown>>
 
 export async function connect({ kind, url }: Pick<DatabaseInstance, 'kind' | 'url'>) {
   const pool =
@@ -13,6 +13,6 @@ export async function connect({ kind, url }: Pick<DatabaseInstance, 'kind' | 'ur
       ? openSqlitePool(url.replace('sqlite:', ''), { mustExist: false, synchronous: 'normal' })
       : await openPostgresPool(url, true)
   const db = openKysely(pool)
-  const query = async (text: string) => (await sql.raw<Row>(text).execute(db)).rows
+  const query = async (text: string) => (await sql.raw<PlainRow>(text).execute(db)).rows
   return { db, query, close: () => db.destroy() }
 }

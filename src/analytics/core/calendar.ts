@@ -147,15 +147,15 @@ function openingsIn({ from, to, offset }: OffsetSpan, hoursOfDay: (day: DayNumbe
   })
 }
 
-export type TimeRange = { readonly from: EpochSeconds; readonly to: EpochSeconds }
+export type TimeSpan = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
 /** From 2000 to the end of the year after next. */
-export function calendarRange(now: EpochSeconds): TimeRange {
+export function calendarRange(now: EpochSeconds): TimeSpan {
   const lastYear = new Date(now * 1000).getUTCFullYear() + 2
   return { from: firstOpening, to: Date.UTC(lastYear + 1, 0, 1) / 1000 }
 }
 
-export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, { from, to }: TimeRange) {
+export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, { from, to }: TimeSpan) {
   const zone = createTimeZone(timeZone)
   const business = createBusinessHours(zone, hours, holidays)
   const firstDay = localDayOf(zone, from)

@@ -2,10 +2,10 @@
 import type { EpochSeconds } from '../../values/time.ts'
 import { type Calendar, localTime } from './calendar.ts'
 import {
+  type AuthorRole,
   type ConversationHistory,
   type FlagChange,
   handledHistory,
-  type Role,
   reopeningsByFlag,
   type TimedMessage,
 } from './handlings.ts'
@@ -73,7 +73,7 @@ export function deriveConversationFacts(history: ConversationHistory, calendar: 
 
 /** Counts every message, also those without a time. */
 function messageColumns({ messages, isMessagesComplete }: ConversationHistory, timedMessages: number) {
-  const count: Record<Role, number> = { visitor: 0, human: 0, ai: 0, other: 0, event: 0 }
+  const count: Record<AuthorRole, number> = { visitor: 0, human: 0, ai: 0, other: 0, event: 0 }
   for (const { role } of messages) count[role]++
   return {
     is_complete: isMessagesComplete && timedMessages === messages.length && count.other === 0,

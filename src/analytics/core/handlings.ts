@@ -6,13 +6,13 @@ import type { SenderRole } from '../../config/analytics-settings.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 
 /** Who wrote a message. `event`: not an utterance. */
-export type Role = SenderRole | 'event'
+export type AuthorRole = SenderRole | 'event'
 
 export type HistoryMessage = {
   readonly id: number
   /** Null: the service showed no time. */
   readonly at: EpochSeconds | null
-  readonly role: Role
+  readonly role: AuthorRole
   /** The name that the visitor saw; '' if there is none. */
   readonly name: string
 }

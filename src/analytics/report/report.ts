@@ -6,7 +6,7 @@ import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { chooseReportPeriod, type DateRange, datesOf, type ReportDates } from '../core/report-period.ts'
 import { type HourRow, type ReportData, readReportData } from '../sql/report-data.ts'
-import type { DayLevels, PeriodData, ResponseTimeRow, TargetRow } from '../sql/report-periods.ts'
+import type { DayLevels, ReportNumbers, ResponseTimeRow, TargetRow } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
 import { findUncertainties, type Uncertainty } from './uncertainties.ts'
@@ -161,12 +161,12 @@ function compareEach<Name extends string>(
 }
 
 /** `watched`: too small before changes were watched, as reopenings were not seen. */
-function numbersOf({ counts, levels }: PeriodData) {
+function numbersOf({ counts, levels }: ReportNumbers) {
   const { started, incomplete, aiOnly, humanAndAi, opened, reopenings, handlings, ...volume } = counts
   return { volume: { conversationsStarted: started, ...volume }, opened, watched: { reopenings, handlings, ...levels } }
 }
 
-function aiOf({ started, aiOnly, humanAndAi: handedOver }: PeriodData['counts']) {
+function aiOf({ started, aiOnly, humanAndAi: handedOver }: ReportNumbers['counts']) {
   const withAi = aiOnly + handedOver
   const shares = { aiOnlyShare: shareOf(aiOnly, withAi), handedOverShare: shareOf(handedOver, withAi) }
   return { withAi, aiOnly, handedOver, withAiShare: shareOf(withAi, started), ...shares }

@@ -4,7 +4,7 @@ import { daySeconds, type EpochSeconds, hourSeconds, parseTime, rfc3339 } from '
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { deriveAvailabilityHours } from '../core/availability-hours.ts'
-import type { TimeRange } from '../core/calendar.ts'
+import type { TimeSpan } from '../core/calendar.ts'
 import type { FactDerivation, FactSource } from './fact-rows.ts'
 import { insertRows } from './fact-rows.ts'
 
@@ -35,7 +35,7 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
 }
 
 /** Replaces the local days from that of `from` to the one before that of `to`. */
-async function replaceDays(source: FactSource, { from, to }: TimeRange): Promise<void> {
+async function replaceDays(source: FactSource, { from, to }: TimeSpan): Promise<void> {
   const { db, project, calendar, settings } = source
   const [first, end] = [calendar.dateOf(from), calendar.dateOf(to)]
   const margin = 2 * daySeconds + settings.availabilityHoldSeconds
@@ -58,7 +58,7 @@ async function snapshotBefore({ db, project, typed }: FactSource, at: EpochSecon
 const maxAgents = 1_000_000
 
 /** In the order of time, and the first one after the span. */
-async function readSnapshots({ db, kind, project, typed }: FactSource, span: TimeRange) {
+async function readSnapshots({ db, kind, project, typed }: FactSource, span: TimeSpan) {
   const [from, to] = [span.from, span.to].map((at) => typed('time', rfc3339(at)))
   type Row = Record<'at' | 'count', number> & Record<'until' | 'agents', number | null>
   const { rows } = await sql<Row & { available: boolean | number | null }>`

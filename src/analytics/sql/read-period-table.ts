@@ -13,7 +13,7 @@ export type PeriodValue = string | number | null
 export type PeriodRow = Readonly<Record<string, PeriodValue>>
 
 /** `days`: of the charts, each with its `date`, those without anything left out. All numbers are of one moment. */
-export type PeriodData = {
+export type TableNumbers = {
   readonly rows: readonly PeriodRow[]
   readonly total: PeriodRow | null
   readonly days: readonly PeriodRow[]
@@ -22,7 +22,11 @@ export type PeriodData = {
 /**
  * Reads the facts from end to end: with indexes by date, a month would take half the time, and a year five times as long.
  */
-export function readPeriodTable(context: ProjectDb, name: PeriodTableName, filter: PeriodFilter): Promise<PeriodData> {
+export function readPeriodTable(
+  context: ProjectDb,
+  name: PeriodTableName,
+  filter: PeriodFilter,
+): Promise<TableNumbers> {
   const { db, kind } = context
   const table: PeriodTable = periodTables[name]
   const [within, dialect] = [quoted(context.project, filter), sqlDialects[kind]]

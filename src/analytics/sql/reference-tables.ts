@@ -6,7 +6,7 @@ import { daySeconds, parseTime } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import { calendarRange, calendarRows, slaRows, type TimeRange } from '../core/calendar.ts'
+import { calendarRange, calendarRows, slaRows, type TimeSpan } from '../core/calendar.ts'
 import { createRoleOfSender, senderTypeRows } from '../core/sender-roles.ts'
 import { insertRows, replaceRows } from './fact-rows.ts'
 import { type FactsSettings, factsVersion, fingerprintsOf } from './facts-state.ts'
@@ -64,7 +64,7 @@ export async function isCalendarComplete(context: ProjectDb): Promise<boolean> {
 }
 
 /** Whole years from that of the earliest row, because a list of years without any row is of no use. */
-async function neededRange(context: ProjectDb): Promise<TimeRange> {
+async function neededRange(context: ProjectDb): Promise<TimeSpan> {
   const now = Math.floor(context.clock() / 1000)
   const earliest = (await earliestTime(context)) ?? now
   // A day of another zone can begin in the year before.

@@ -17,7 +17,7 @@ import { kind } from '../views/view-spec.ts'
 import { completeWaits } from '../views/waits.ts'
 import { columns, quoted } from './read-period-table.ts'
 
-export type PeriodData = Awaited<ReturnType<typeof readPeriods>>['current']
+export type ReportNumbers = Awaited<ReturnType<typeof readPeriods>>['current']
 
 /** Those of days add up to those of a period. */
 const countNames = [

@@ -18,7 +18,7 @@ export type ChartFilters = {
   readonly days: (column: string) => string
 }
 
-export type Chart = {
+export type StarterChart = {
   readonly title: string
   /** Shown beside the chart: what it means, and what it does not. */
   readonly meaning: string
@@ -215,4 +215,4 @@ from (
 ) parts
 order by part, what`,
   },
-} satisfies Record<string, Chart>
+} satisfies Record<string, StarterChart>

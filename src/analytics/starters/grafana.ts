@@ -2,7 +2,7 @@
 
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
-import { type Chart, type ChartColumnKind, type ChartFilters, charts } from './charts.ts'
+import { type ChartColumnKind, type ChartFilters, charts, type StarterChart } from './charts.ts'
 
 /**
  * Days of the time range as text, which both databases compare with a date. `$__timeFilter` compares times: it would lose
@@ -42,11 +42,11 @@ export function grafanaDashboard(kind: DatabaseKind): unknown {
     time: { from: 'now-90d', to: 'now' },
     refresh: '5m',
     templating: { list: [variable] },
-    panels: Object.values<Chart>(charts).map((chart, index) => panel(kind, chart, index)),
+    panels: Object.values<StarterChart>(charts).map((chart, index) => panel(kind, chart, index)),
   }
 }
 
-function panel(kind: DatabaseKind, chart: Chart, index: number): unknown {
+function panel(kind: DatabaseKind, chart: StarterChart, index: number): unknown {
   return {
     id: index + 1,
     title: chart.title,
@@ -61,13 +61,13 @@ function panel(kind: DatabaseKind, chart: Chart, index: number): unknown {
 }
 
 /** Lines that are named by a series have no column name that an override could find. */
-function panelDefaults({ visualisation, columns }: Chart): unknown {
+function panelDefaults({ visualisation, columns }: StarterChart): unknown {
   const names = Object.values(columns).map(({ kind }) => units[kind])
   const unit = visualisation === 'line' ? names.find((name) => name !== undefined) : undefined
   return { custom: {}, min: 0, ...(unit === undefined ? {} : { unit }) }
 }
 
-function columnOverride([name, { kind, title }]: [string, Chart['columns'][string]]): unknown {
+function columnOverride([name, { kind, title }]: [string, StarterChart['columns'][string]]): unknown {
   const unit = units[kind]
   return {
     matcher: { id: 'byName', options: name },
@@ -80,7 +80,7 @@ function columnOverride([name, { kind, title }]: [string, Chart['columns'][strin
   }
 }
 
-function panelOptions({ visualisation, columns }: Chart): unknown {
+function panelOptions({ visualisation, columns }: StarterChart): unknown {
   if (visualisation === 'table') return { showHeader: true, cellHeight: 'sm' }
   const legend = { displayMode: 'list', placement: 'bottom', showLegend: true }
   if (visualisation === 'line') return { legend, tooltip: { mode: 'multi' } }
@@ -88,7 +88,7 @@ function panelOptions({ visualisation, columns }: Chart): unknown {
   return { legend, tooltip: { mode: 'multi' }, xField, xTickLabelSpacing: 100, stacking: 'none' }
 }
 
-function target(kind: DatabaseKind, chart: Chart): unknown {
+function target(kind: DatabaseKind, chart: StarterChart): unknown {
   const query = grafanaQuery(kind, chart)
   const isSeries = chart.visualisation === 'line'
   const common = { refId: 'A', datasource: dataSources[kind] }
@@ -100,7 +100,7 @@ function target(kind: DatabaseKind, chart: Chart): unknown {
 }
 
 /** A line begins with a column `time`; the days of a bar chart are text, so that no zone moves them. */
-function grafanaQuery(kind: DatabaseKind, chart: Chart): string {
+function grafanaQuery(kind: DatabaseKind, chart: StarterChart): string {
   const query = chart.select(sqlDialects[kind], filters).trim()
   const [first = '', ...rest] = Object.keys(chart.columns)
   if (chart.columns[first]?.kind !== 'day') return query

@@ -3,7 +3,7 @@
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { analystObjects, relationsOf } from '../views/all-views.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
-import { type Chart, type ChartFilters, charts } from './charts.ts'
+import { type ChartFilters, charts, type StarterChart } from './charts.ts'
 
 /**
  * Metabase removes what is in double brackets where a filter is empty: then the last 90 days count, in UTC until tomorrow, as
@@ -28,7 +28,7 @@ const metabaseParameters = [
   { id: 'de5c0003', name: 'To', slug: 'to', type: 'date/single', tag: 'date' },
 ] as const
 
-export function metabaseQuery(kind: DatabaseKind, chart: Chart): string {
+export function metabaseQuery(kind: DatabaseKind, chart: StarterChart): string {
   return chart.select(sqlDialects[kind], filtersOf(kind)).trim()
 }
 
@@ -37,7 +37,7 @@ export function metabaseDashboard(): unknown {
     name: 'Support (deskmirror)',
     description: 'Made by deploy/metabase/setup.ts, which overwrites changes: save a copy before you change it.',
     parameters: metabaseParameters.map(({ id, name, slug, type }) => ({ id, name, slug, type })),
-    cards: Object.values<Chart>(charts).map(card),
+    cards: Object.values<StarterChart>(charts).map(card),
     // Which column leads to which, for tables that Metabase has found: views have no foreign keys.
     relations: analystObjects.flatMap((object) =>
       relationsOf(object).map(({ sharesProject: _, ...relation }) => ({ table: object.name, ...relation })),
@@ -45,7 +45,7 @@ export function metabaseDashboard(): unknown {
   }
 }
 
-function card(chart: Chart, index: number): unknown {
+function card(chart: StarterChart, index: number): unknown {
   const queries = { postgres: metabaseQuery('postgres', chart), sqlite: metabaseQuery('sqlite', chart) }
   const used = metabaseParameters.filter(({ slug }) => queries.sqlite.includes(`{{${slug}}}`))
   return {
@@ -66,7 +66,7 @@ function card(chart: Chart, index: number): unknown {
   }
 }
 
-function settingsOf({ visualisation, columns }: Chart): unknown {
+function settingsOf({ visualisation, columns }: StarterChart): unknown {
   const names = Object.keys(columns)
   const settings = Object.entries(columns).map(([name, { kind, title }]) => {
     const format = kind === 'share' ? { number_style: 'percent' } : kind === 'seconds' ? { suffix: ' s' } : {}

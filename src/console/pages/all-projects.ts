@@ -4,7 +4,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { html } from '../../values/html.ts'
 import { addressOf, older, sentences, table } from '../blocks.ts'
-import type { Page } from '../frame.ts'
+import type { ConsolePage } from '../frame.ts'
 import { type Site, valuesOf } from '../routes/site.ts'
 import { foreignText, timeOf } from '../text.ts'
 import { overviewSentences } from './overview.ts'
@@ -14,7 +14,10 @@ const maxProjects = 50
 const severities: readonly string[] = ['act', 'wrong', 'clock', 'fine', 'note']
 
 /** Of each project its most serious sentence. */
-export async function showProjects({ projects, reads, ...site }: Site, { viewer }: FastifyRequest): Promise<Page> {
+export async function showProjects(
+  { projects, reads, ...site }: Site,
+  { viewer }: FastifyRequest,
+): Promise<ConsolePage> {
   const lines = (await projects()).slice(0, maxProjects).map(async (project) => {
     const frame = await site.projectFrame(viewer, project)
     const list = overviewSentences(await reads.overview(project), frame)
@@ -30,7 +33,7 @@ export async function showProjects({ projects, reads, ...site }: Site, { viewer 
 
 const eventsPerPage = 100
 
-export async function showAuditLog(site: Site, request: FastifyRequest): Promise<Page> {
+export async function showAuditLog(site: Site, request: FastifyRequest): Promise<ConsolePage> {
   const [before = null] = valuesOf(request.query)('before')
   const events = await site.store.list(before, eventsPerPage)
   const next = events.length < eventsPerPage ? null : (events.at(-1)?.id ?? null)

@@ -8,7 +8,7 @@ import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { errorText } from '../../values/user-error.ts'
 import { batchProgress, batchSentences, offeredNow, readBatchReport, reviewAge } from '../batch-state.ts'
 import { addressOf, choices, linkTo, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText } from '../text.ts'
@@ -16,7 +16,7 @@ import { batchStateOf, countsText, decisionButtons, groupList, statusWords } fro
 import { emptyNote } from './import.ts'
 import { entryTable, listEntries, reviewedTable, rowsPerPage, statusChoices, statusNamed } from './writebacks.ts'
 
-export async function showBatch(request: ScreenRequest): Promise<Page | null> {
+export async function showBatch(request: ScreenRequest): Promise<ConsolePage | null> {
   const { project, frame } = request
   const found = await readBatchData(request)
   if (found === null) return null

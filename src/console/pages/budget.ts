@@ -7,7 +7,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, formatTime } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
 import { addressOf, choices, facts, section, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { spanText, timeOf } from '../text.ts'
@@ -24,7 +24,7 @@ const budgetSpans = {
   '30 days': { ms: 30 * dayMs, stepMs: 8 * hourMs },
 }
 
-export async function showBudget({ db, project, frame, query }: ScreenRequest): Promise<Page> {
+export async function showBudget({ db, project, frame, query }: ScreenRequest): Promise<ConsolePage> {
   const names = Object.keys(budgetSpans) as (keyof typeof budgetSpans)[]
   const over = names.find((name) => name === query('over')) ?? '1 hour'
   const to = (label: string) => withQuery(addressOf(frame, 'budget'), { over: label })

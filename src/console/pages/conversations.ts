@@ -11,7 +11,7 @@ import { type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   type ConversationData,
@@ -26,7 +26,7 @@ import { statusOf } from '../writeback-blocks.ts'
 import { draftForm, whyNoDraft } from './draft-form.ts'
 import { sheetLink, waitingAsked } from './sheet.ts'
 
-export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<Page> {
+export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<ConsolePage> {
   const { minAgeMs, isUnassigned } = waitingAsked(query)
   const after = query('after')
   const isCursor = after !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+$/.test(after)
@@ -78,7 +78,7 @@ function pendingNote(count: number): string {
   return `Up to ${formatCount(count)} conversations have changed and follow after the next sync.`
 }
 
-export async function showConversation({ db, frame, id, query }: ScreenRequest): Promise<Page | null> {
+export async function showConversation({ db, frame, id, query }: ScreenRequest): Promise<ConsolePage | null> {
   const data = await readConversation(db, id, digitsOf(query('before')))
   if (data === null) return null
   const writebacks = await listWritebacksTo(db, data)
@@ -106,7 +106,7 @@ export function conversationPage(
   queued: readonly NamedEntry[],
   writing: Parameters<typeof draftForm>[1],
   frame: ProjectFrame,
-): Page {
+): ConsolePage {
   const { writebacks, ...data } = visibleTo(frame, { ...read, writebacks: queued })
   const { visitorId, name, email, waitingSince, sinceByService, isComplete, deletedAt } = data
   const address = addressOf(frame, 'conversations', data.id)
@@ -202,7 +202,7 @@ export function thread(
   return html`<ol class="thread" aria-label="Messages">${sorted.map(({ item }) => item)}</ol>`
 }
 
-export async function showSearch(request: ScreenRequest): Promise<Page | { readonly redirect: string }> {
+export async function showSearch(request: ScreenRequest): Promise<ConsolePage | { readonly redirect: string }> {
   const { db, project, frame, query } = request
   const text = query('q')
   const found = text === null ? null : await search(db, text, query('before'))
@@ -241,7 +241,7 @@ ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query,
 const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 /** One visitor: what is known, conversations, activity. */
-export async function showVisitor({ db, frame, id }: ScreenRequest): Promise<Page | null> {
+export async function showVisitor({ db, frame, id }: ScreenRequest): Promise<ConsolePage | null> {
   const visitor = visibleTo(frame, await readVisitor(db, id))
   if (visitor === null) return null
   const { name, email, deletedAt, fields, conversations, activity } = visitor

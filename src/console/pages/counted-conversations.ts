@@ -8,7 +8,7 @@ import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, facts, linkTo, older, table } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
 import { csvFile } from '../csv-file.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
 import { digitsOf, type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type CountedConversation, conversationsPerPage } from '../sql/counted-conversations.ts'
@@ -20,7 +20,7 @@ export async function showCountedConversations({
   project,
   frame,
   query,
-}: ScreenRequest): Promise<Page | FileAnswer | null> {
+}: ScreenRequest): Promise<ConsolePage | FileAnswer | null> {
   const of = (query('of') ?? '') as PeriodTableName
   if (!Object.hasOwn(periodTables, of)) return null
   const { title, key, columns, id }: PeriodTable = periodTables[of]

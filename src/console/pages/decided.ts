@@ -6,7 +6,7 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { linkTo, section, table } from '../blocks.ts'
 import type { MadeDecision } from '../decisions.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { foreignText, timeOf } from '../text.ts'
 import { countsText, statusWords, stepText } from '../writeback-blocks.ts'
 
@@ -14,7 +14,7 @@ import { countsText, statusWords, stepText } from '../writeback-blocks.ts'
 type Answer = { readonly to: string; readonly asItIs: Html }
 
 /** In place of a decision that cannot be made as things are. */
-export function unchangedPage(why: string, { to, asItIs }: Answer): Page {
+export function unchangedPage(why: string, { to, asItIs }: Answer): ConsolePage {
   const content = html`<p class="problem">${why}</p>${asItIs}<p><a class="button" href="${to}">Show it</a></p>`
   return { title: 'Nothing was changed', section: 'Write-backs', content }
 }
@@ -24,7 +24,7 @@ export function movedPage(
   { now, counts, steps }: SelectionMismatch,
   { to, asItIs }: Answer,
   frame: ProjectFrame,
-): Page {
+): ConsolePage {
   const latest = table(
     'The latest steps of these write-backs, the newest first',
     ['When', '#Row', 'Write-back', 'Step', 'Who', 'Why'],
@@ -52,7 +52,7 @@ export function resultPage(
   { moved, stayed, inFlight, revert }: MadeDecision,
   { to, asItIs }: Answer,
   frame: ProjectFrame,
-): Page {
+): ConsolePage {
   const stayedTable = table(
     'Rows that stayed as they were',
     ['#Rows', 'Status', 'Why'],

@@ -11,7 +11,7 @@ import { reviewAge, sendingNow, sendingSentences, showNow } from '../batch-state
 import { addressOf, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
 import { offeredForSending } from '../core/permissions.ts'
 import { confirmAddress, type DecisionTarget, filterOf, readSelection, type Selection, targetOf } from '../decisions.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
@@ -36,7 +36,7 @@ export function backTo(frame: Pick<ProjectFrame, 'project'>, { batch, ids }: Dec
 async function confirmSending(
   { outbox, warehouse, project, frame }: ScreenRequest,
   decision: ProjectDecision,
-): Promise<Page> {
+): Promise<ConsolePage> {
   const facts = await readSendingFacts(outbox, warehouse)
   const isOffered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn }).includes(decision)
   const { title, consequence } = decisions[decision]
@@ -48,7 +48,7 @@ async function confirmSending(
   return { title: isOffered ? `${title} of ${frame.project}` : 'Nothing to decide', section: 'Write-backs', content }
 }
 
-export async function showConfirmation(request: ScreenRequest): Promise<Page | null> {
+export async function showConfirmation(request: ScreenRequest): Promise<ConsolePage | null> {
   const { reads, warehouse, project, frame, all, query } = request
   const decision = query('decision')
   const target = isDecision(decision) ? targetOf(all, decision) : null

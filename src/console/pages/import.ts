@@ -10,7 +10,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { foreignText, shortened } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 
@@ -35,7 +35,7 @@ export type ImportView = {
 
 type NamedColumn = Readonly<Record<'title' | 'key' | 'example', string>> & { readonly meaning: string | null }
 
-export function importPage(given: Partial<ImportView>, frame: ProjectFrame): Page {
+export function importPage(given: Partial<ImportView>, frame: ProjectFrame): ConsolePage {
   const view: ImportView = {
     ...{ title: '', note: '', allowDuplicates: false, ignoreColumns: false, senderName: '', columns: {} },
     ...{ rejected: null, problem: null, mistakesAddress: null, unnamed: null, ...given },
@@ -134,7 +134,7 @@ ${section('What is wrong', html`${kindTable(kinds)}${download}`)}`
 export function importedPage(
   { batch, queued, alreadyQueued, differing, notices, emptyRows }: QueuedImport,
   frame: ProjectFrame,
-): Page {
+): ConsolePage {
   const before = `${pluralize(alreadyQueued, 'write-back')} of the file ${alreadyQueued === 1 ? 'was' : 'were'} queued before, by the same ref.`
   const to = batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch)
   const content = html`<p><b>${pluralize(queued, 'write-back')} queued as drafts.</b>${alreadyQueued === 0 ? nothing : ` ${before}`}</p>

@@ -5,7 +5,7 @@ import { attribute, html, nothing } from '../../values/html.ts'
 import { holdingSentences } from '../batch-state.ts'
 import { addressOf, icon, livePart, type Sentence, section, sentences } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { OverviewData, StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { ageText, foreignText, spanText, timeOf } from '../text.ts'
@@ -14,7 +14,7 @@ import { runTable } from './runs.ts'
 import { streamTable, streamTitle } from './streams.ts'
 import { type WaitingNow, weekSection } from './week.ts'
 
-export async function showOverview({ reads, project, frame }: ScreenRequest): Promise<Page> {
+export async function showOverview({ reads, project, frame }: ScreenRequest): Promise<ConsolePage> {
   const [data, week] = await Promise.all([reads.overview(project), reads.week(project)])
   const link = (name: string, page: string) => html`<a href="${addressOf(frame, page)}">${name}</a>`
   const decisions = decisionSentences(data, frame)

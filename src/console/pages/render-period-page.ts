@@ -1,5 +1,5 @@
 /** The pages about a period: each is one of the tables that are declared with their charts, drawn here in one way. */
-import type { PeriodData, PeriodRow, PeriodTable, PeriodTableName, PeriodValue } from '../../analytics/analytics.ts'
+import type { PeriodRow, PeriodTable, PeriodTableName, PeriodValue, TableNumbers } from '../../analytics/analytics.ts'
 import { formatValue } from '../../analytics/report/change.ts'
 import { periodTables } from '../../analytics/views/all-period-pages.ts'
 import { drawHeatMap, figure, seriesStyles, timeChart } from '../../document/chart.ts'
@@ -11,7 +11,7 @@ import type { LocalDate } from '../../values/time.ts'
 import { addressOf, facts, section } from '../blocks.ts'
 import { choosePeriod, keepPeriod, type Order, type Period, parseOrder, sortLink, sortRows } from '../core/period.ts'
 import { csvFile } from '../csv-file.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
 import { foreignText, todayOf } from '../text.ts'
@@ -29,7 +29,10 @@ type View = {
   readonly frame: ProjectFrame
 }
 
-export async function showPeriodTable(name: PeriodTableName, request: ScreenRequest): Promise<Page | FileAnswer> {
+export async function showPeriodTable(
+  name: PeriodTableName,
+  request: ScreenRequest,
+): Promise<ConsolePage | FileAnswer> {
   const { reads, project, frame, query } = request
   const table: PeriodTable = periodTables[name]
   const period = choosePeriod(query, todayOf(frame))
@@ -58,7 +61,7 @@ function agentText({ table: { ofAgent }, period: { agent } }: View): Html {
   return ofAgent === null ? html`They are not those of an agent.` : html`Of ${foreignText(agent)}: ${ofAgent}.`
 }
 
-function shown(view: View, { rows, total, days }: PeriodData, order: Order): Html {
+function shown(view: View, { rows, total, days }: TableNumbers, order: Order): Html {
   const { name, table, period, frame } = view
   const download = keepPeriod(addressOf(frame, name), period, { sort: signed(order), format: 'csv' })
   const none =
@@ -132,7 +135,7 @@ function factsAddress({ name, table, period, frame }: View, column: string | nul
 const dayMs = 86_400_000
 
 /** Local dates are drawn as if they were UTC: a chart of days has no hours. */
-function dayCharts(view: View, days: PeriodData['days']): Html[] {
+function dayCharts(view: View, days: TableNumbers['days']): Html[] {
   const { table, period, frame } = view
   const { split, charts } = table
   // Days before the first that is known would only be empty.

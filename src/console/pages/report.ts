@@ -7,14 +7,14 @@ import { html } from '../../values/html.ts'
 import type { LocalDate } from '../../values/time.ts'
 import { addressOf } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
-import type { Page } from '../frame.ts'
+import type { ConsolePage } from '../frame.ts'
 import { countingNotice, periodForm } from '../period-blocks.ts'
 import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { todayOf } from '../text.ts'
 
 const formats = { html: 'text/html', md: 'text/markdown' } as const
 
-export async function showReport({ reads, project, frame, query }: ScreenRequest): Promise<Page | FileAnswer> {
+export async function showReport({ reads, project, frame, query }: ScreenRequest): Promise<ConsolePage | FileAnswer> {
   const today = todayOf(frame)
   const period = choosePeriod(query, today)
   const range = period.query.from === null ? {} : { from: period.from, to: period.to }

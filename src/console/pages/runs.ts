@@ -3,7 +3,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, formatDuration } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
 import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { listRuns, type RunRow, readRun } from '../sql/runs.ts'
 import { ageText, foreignText, timeOf } from '../text.ts'
@@ -39,7 +39,7 @@ export function runTable(runs: readonly RunRow[], frame: ProjectFrame, empty = '
 
 const rowsPerPage = 50
 
-export async function showRuns({ db, frame, query }: ScreenRequest): Promise<Page> {
+export async function showRuns({ db, frame, query }: ScreenRequest): Promise<ConsolePage> {
   const outcome = query('outcome')
   const runs = await listRuns(db, outcome, query('before'), rowsPerPage)
   const next = runs.length < rowsPerPage ? null : (runs.at(-1)?.id ?? null)
@@ -54,7 +54,7 @@ ${older(next === null ? null : withQuery(address, { outcome, before: next }))}`
   return { title: 'Runs', section: 'Runs', content }
 }
 
-export async function showRun({ db, frame, id }: ScreenRequest): Promise<Page | null> {
+export async function showRun({ db, frame, id }: ScreenRequest): Promise<ConsolePage | null> {
   const run = await readRun(db, id)
   if (run === null) return null
   const streams = table(

@@ -1,11 +1,11 @@
 /** What the service turned out to do. */
 import { readBehaviours } from '../../maintenance/sql/status.ts'
 import { section, table } from '../blocks.ts'
-import type { Page } from '../frame.ts'
+import type { ConsolePage } from '../frame.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { ago, foreignText } from '../text.ts'
 
-export async function showService({ db, frame }: ScreenRequest): Promise<Page> {
+export async function showService({ db, frame }: ScreenRequest): Promise<ConsolePage> {
   const behaviours = await readBehaviours(db.db, db.project)
   const learned = table(
     'What the service does',

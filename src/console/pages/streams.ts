@@ -4,7 +4,7 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { facts, linkTo, livePart, section, table } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { readFailingParents, readFields, readGaps, sampledRows } from '../sql/streams.ts'
@@ -28,7 +28,7 @@ export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Ht
   )
 }
 
-export async function showStreams({ reads, db, project, frame }: ScreenRequest): Promise<Page> {
+export async function showStreams({ reads, db, project, frame }: ScreenRequest): Promise<ConsolePage> {
   const content = html`${streamTable((await reads.overview(project)).streams, frame)}
 ${section('Known to be missing', gapTable(await readGaps(db, null), frame))}
 ${section('Cannot be read', failingTable(await readFailingParents(db, null)))}`
@@ -36,7 +36,7 @@ ${section('Cannot be read', failingTable(await readFailingParents(db, null)))}`
 }
 
 /** Null: the project does not mirror it. */
-export async function showStream({ reads, db, project, frame, id }: ScreenRequest): Promise<Page | null> {
+export async function showStream({ reads, db, project, frame, id }: ScreenRequest): Promise<ConsolePage | null> {
   const stream = streamNames.find((name) => name === id)
   const row = stream && (await reads.overview(project)).streams.find((it) => it.stream === stream)
   if (row === undefined) return null
@@ -82,7 +82,7 @@ function failingTable(failing: Awaited<ReturnType<typeof readFailingParents>>): 
 }
 
 /** Undocumented fields of the service, and how many of the newest rows still have them. */
-export async function showSchema({ db, frame }: ScreenRequest): Promise<Page> {
+export async function showSchema({ db, frame }: ScreenRequest): Promise<ConsolePage> {
   const fields = table(
     'Discovered fields',
     ['Stream', 'Field', 'Column', 'Type', 'First seen', '#Filled'],

@@ -8,7 +8,7 @@ import { pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { facts, linkTo, section, table } from '../blocks.ts'
 import { offeredForWriteback } from '../core/permissions.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import { ago, by, exactStart, foreignText, timeOf } from '../text.ts'
@@ -16,7 +16,7 @@ import { decisionButtons, statusOf, statusWords, stepText } from '../writeback-b
 import { type MarkOf, thread } from './conversations.ts'
 import { payloadText } from './writebacks.ts'
 
-export async function showWriteback(request: ScreenRequest): Promise<Page | null> {
+export async function showWriteback(request: ScreenRequest): Promise<ConsolePage | null> {
   const { db, project, frame } = request
   const read = await readWithCandidates(request)
   if (read === null) return null

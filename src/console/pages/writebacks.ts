@@ -20,7 +20,7 @@ import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { sendingSentences } from '../batch-state.ts'
 import { addressOf, type Choice, choices, linkTo, livePart, older, section, sentences, table } from '../blocks.ts'
 import { draftRole, offeredForSending } from '../core/permissions.ts'
-import type { Page, ProjectFrame } from '../frame.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ReviewedRow } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, exactText, foreignText, shortened } from '../text.ts'
@@ -34,7 +34,7 @@ import {
   statusWords,
 } from '../writeback-blocks.ts'
 
-export async function showWritebacks(request: ScreenRequest): Promise<Page> {
+export async function showWritebacks(request: ScreenRequest): Promise<ConsolePage> {
   const { outbox, frame, query } = request
   const status = statusNamed(query('status'))
   const address = addressOf(frame, 'writebacks')

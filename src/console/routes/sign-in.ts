@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyText } from '../../http/auth.ts'
 import { logRefusal } from '../../http/refusal-log.ts'
 import { html, nothing } from '../../values/html.ts'
-import type { Page } from '../frame.ts'
+import type { ConsolePage } from '../frame.ts'
 import { cookieName } from './admit.ts'
 import { sessionMs } from './session.ts'
 import { type Site, valuesOf } from './site.ts'
@@ -96,7 +96,7 @@ function setCookie(request: FastifyRequest, reply: FastifyReply, value: string, 
 }
 
 /** `problem`: why the last attempt failed. `hasTokens`: otherwise there are only links to sign in with. */
-function signInPage({ code, name, next }: Form, problem: string | null, hasTokens: boolean): Page {
+function signInPage({ code, name, next }: Form, problem: string | null, hasTokens: boolean): ConsolePage {
   const why = problem === null ? nothing : html`<p class="problem" role="alert">${problem}</p>`
   const nameField = html`<label>Your name <input name="name" value="${name}" required maxlength="60" autocomplete="username"></label>`
   const tokenField = html`<label>Token <input name="token" type="password" required autocomplete="current-password"></label>`

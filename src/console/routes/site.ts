@@ -7,7 +7,7 @@ import type { Attempts } from '../../http/http.ts'
 import type { Logger } from '../../log.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { AuditLog } from '../../warehouse/audit-log.ts'
-import type { Frame, Page } from '../frame.ts'
+import type { ConsolePage, Frame } from '../frame.ts'
 import { layout, problemPage } from '../layout.ts'
 
 import type { ConsoleProject } from '../project.ts'
@@ -58,7 +58,7 @@ export function createSite(options: ConsoleOptions, assets: string) {
     canDecide: config() !== null,
   })
   /** `project` null: the page is about none, or about all. */
-  const send = async (reply: FastifyReply, page: Page, project: ConsoleProject | null = null) => {
+  const send = async (reply: FastifyReply, page: ConsolePage, project: ConsoleProject | null = null) => {
     const { html } = layout(page, await frame(reply.request.viewer, project))
     return reply.type('text/html; charset=utf-8').send(html)
   }

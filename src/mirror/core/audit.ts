@@ -176,7 +176,7 @@ export function toFrequency(share: number) {
 /** Draws a sample in which every row is equally likely, from rows of unknown number that are seen once. Pure. */
 
 /** A number from 0 to below 1. */
-export type Random = () => number
+export type RandomNumber = () => number
 
 type Sample = {
   /** Call it once for each row. */
@@ -187,7 +187,7 @@ type Sample = {
 }
 
 /** Vitter's algorithm R (1985): the n-th row replaces a random one of the sample with the probability size / n. */
-export function createSample(size: number, random: Random): Sample {
+export function createSample(size: number, random: RandomNumber): Sample {
   const sample: string[] = []
   let seen = 0
   return {
@@ -202,7 +202,7 @@ export function createSample(size: number, random: Random): Sample {
 }
 
 /** Fisher and Yates. */
-function shuffle(ids: readonly string[], random: Random): readonly string[] {
+function shuffle(ids: readonly string[], random: RandomNumber): readonly string[] {
   const shuffled = [...ids]
   for (let last = shuffled.length - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1))

@@ -17,7 +17,7 @@ import {
   confirmedDifferences,
   createSample,
   type Difference,
-  type Random,
+  type RandomNumber,
   type SeenDifference,
 } from '../core/audit.ts'
 import { isMassDeletion, type MirrorCommit } from '../core/mirror.ts'
@@ -31,7 +31,7 @@ import { learnListedFields } from './learn-listed-fields.ts'
 export type SampleOptions = {
   readonly store: Pick<AuditStore, 'listIds'>
   readonly sampleSize: number
-  readonly random: Random
+  readonly random: RandomNumber
 }
 
 export type AuditDeps = CompareDeps &

@@ -6,7 +6,7 @@ import { asJsonObject, parseJson } from '../../values/json.ts'
 import type { Difference } from '../core/audit.ts'
 import type { SyncProgress } from '../core/reports.ts'
 
-export type Comparison = ReturnType<typeof createComparison>
+export type RowComparison = ReturnType<typeof createComparison>
 
 export type ComparisonOptions = {
   readonly get: ApiGet

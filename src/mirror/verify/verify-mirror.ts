@@ -10,7 +10,7 @@ import { mapConcurrently } from '../sync/concurrency.ts'
 import { drawSample, type SampleOptions } from './audit.ts'
 import { wrongColumns } from './compare-columns.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
-import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
+import { type ComparisonOptions, createComparison, type RowComparison } from './comparison.ts'
 import { neverRead, runVerify, unreadableText, type VerifyDeps } from './verify.ts'
 
 type VerifyMirrorDeps = Omit<VerifyDeps & VerifySampleDeps, 'mirror' | 'present' | 'random' | 'sampleSize'> & {
@@ -66,7 +66,7 @@ export async function runVerifySample(deps: VerifySampleDeps) {
   return comparison.result()
 }
 
-async function compareSample(deps: VerifySampleDeps, comparison: Comparison, stream: AuditedStream): Promise<void> {
+async function compareSample(deps: VerifySampleDeps, comparison: RowComparison, stream: AuditedStream): Promise<void> {
   const child = auditedChild(stream, deps.streams)
   const { ids } = await drawSample(deps, stream)
   await mapConcurrently(ids, concurrency, async (id) => {

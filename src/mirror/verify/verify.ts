@@ -11,7 +11,7 @@ import { allStreams } from '../core/streams.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { mapInOrder } from '../sync/concurrency.ts'
 import { fetchDay, unreadableDayReason } from '../sync/rollup-days.ts'
-import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
+import { type ComparisonOptions, createComparison, type RowComparison } from './comparison.ts'
 import { type ReadDeps, readServedChildren, readServedItems, readStoredChildren, readStoredRows } from './read-rows.ts'
 
 export type VerifyDeps = ReadDeps &
@@ -22,7 +22,7 @@ export type VerifyDeps = ReadDeps &
     readonly mirror: Pick<Mirror, 'earliestTime' | 'readStreamStatuses' | 'findErasedRows'>
   }
 
-type Verification = VerifyDeps & { readonly comparison: Comparison }
+type Verification = VerifyDeps & { readonly comparison: RowComparison }
 
 /** One read at a time would use only a part of the allowance where the service takes longer than a tenth of a second. */
 const readsAtOnce = 16

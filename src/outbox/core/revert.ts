@@ -35,13 +35,13 @@ export type MirroredTarget = Required<ShownFields> & {
 }
 
 /** A change of `handled_at` that the mirror noticed; null = open. In order. */
-export type HandledChange = { readonly seenAt: string; readonly old: string | null; readonly new: string | null }
+export type SeenFlagChange = { readonly seenAt: string; readonly old: string | null; readonly new: string | null }
 
 export type LaneToRevert = {
   /** The rows of the batch about one conversation or visitor, in the order in which they were sent. */
   readonly rows: readonly BatchRow[]
   readonly mirrored: MirroredTarget | null
-  readonly changes: readonly HandledChange[]
+  readonly changes: readonly SeenFlagChange[]
 }
 
 /** At most one request of each operation. */
@@ -109,7 +109,7 @@ function isSince(writtenAt: string, { operation, before, sentAt }: BatchRow): bo
 const ownChangeSeconds = 2
 
 /** Whether the flag is the one that the last row of the batch set, as far as the mirror knows. */
-function isOwnFlag(handledAt: string | null, last: BatchRow, changes: readonly HandledChange[]): boolean {
+function isOwnFlag(handledAt: string | null, last: BatchRow, changes: readonly SeenFlagChange[]): boolean {
   const set = changes.filter(({ seenAt, new: value }) => value !== null && !isEarlier(seenAt, last.sentAt))
   const until = (parseTime(last.finishedAt) ?? 0) + ownChangeSeconds
   const own = set.filter(({ seenAt }, index) => index === 0 || (parseTime(seenAt) ?? 0) <= until)
@@ -120,7 +120,7 @@ function isOwnFlag(handledAt: string | null, last: BatchRow, changes: readonly H
 function handledBefore(
   sent: readonly BatchRow[],
   mirrored: MirroredTarget | null,
-  changes: readonly HandledChange[],
+  changes: readonly SeenFlagChange[],
 ): boolean | undefined {
   const [first] = sent
   const read = sent.find(({ operation }) => operation === 'handled')?.before?.handledAt

@@ -7,7 +7,7 @@ import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { nothingShown } from '../core/field-kinds.ts'
 import { operationTypes } from '../core/operations.ts'
-import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../core/revert.ts'
+import type { BatchRow, LaneToRevert, MirroredTarget, SeenFlagChange } from '../core/revert.ts'
 import { notRevertedSql } from './batches.ts'
 import { lastEventSeq } from './lane-history.ts'
 import { decodeEvidence, decodeShown, type OutboxRow, shownSql, stateBefore } from './row.ts'
@@ -99,7 +99,7 @@ async function readMirrored(context: ProjectDb, target: TargetKind, ids: readonl
 }
 
 async function readChanges({ db, kind, project }: ProjectDb, ids: readonly string[]) {
-  const { rows } = await sql<HandledChange & { conversation: string }>`
+  const { rows } = await sql<SeenFlagChange & { conversation: string }>`
     select conversation_id as conversation, seen_at as "seenAt", old_value as old, new_value as "new"
     from conversation_changes where project_id = ${project} and conversation_id ${inList(kind, ids)}
       and field = 'handled_at' order by id`.execute(db)

@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { ConversationHistory, Role } from '../../../src/analytics/core/handlings.ts'
-import { at, calendar, type Day, factsOf, historyOf } from './conversations-on-a-day.ts'
+import type { AuthorRole, ConversationHistory } from '../../../src/analytics/core/handlings.ts'
+import { at, calendar, factsOf, historyOf, type ModelDay } from './conversations-on-a-day.ts'
 
-const rowOf = (conversation: Day, mirroredSince?: string) => factsOf(conversation, mirroredSince).conversation
-const typical: Day = {
+const rowOf = (conversation: ModelDay, mirroredSince?: string) => factsOf(conversation, mirroredSince).conversation
+const typical: ModelDay = {
   lines: [
     ...['9:00 visitor', '9:01 ai Bot', '9:02 visitor', '9:30 event', '10:30 human Anna'],
     ...['10:31 human Ben', '10:40 visitor', '11:00 human Anna'],
@@ -74,7 +74,7 @@ test('a conversation of which nothing is known', () => {
 })
 
 describe('it is complete if all messages are known, each has a time, and each utterance a role', () => {
-  const cases: Readonly<Record<string, readonly [conversation: Day, isComplete: boolean]>> = {
+  const cases: Readonly<Record<string, readonly [conversation: ModelDay, isComplete: boolean]>> = {
     'all are': [{ lines: ['9:00 visitor', '9:01 event'] }, true],
     'the list was not complete': [{ lines: ['9:00 visitor'], isComplete: false }, false],
     'a message has no time': [{ lines: ['9:00 visitor', '- human'] }, false],
@@ -93,7 +93,7 @@ test('messages without a time count, but answer nobody', () => {
 })
 
 describe('a visitor waits while the conversation is open and its last wait has no end', () => {
-  const cases: Readonly<Record<string, readonly [conversation: Day, since: string | null]>> = {
+  const cases: Readonly<Record<string, readonly [conversation: ModelDay, since: string | null]>> = {
     'no answer': [{ lines: ['9:00 visitor', '9:05 visitor'] }, '9:00'],
     'a later question': [{ lines: ['9:00 visitor', '9:05 ai', '9:10 visitor'] }, '9:10'],
     'an answer': [{ lines: ['9:00 visitor', '9:05 ai'] }, null],
@@ -106,7 +106,7 @@ describe('a visitor waits while the conversation is open and its last wait has n
 })
 
 describe('one touch: handled, one human turn, and not reopened as far as we saw', () => {
-  const cases: Readonly<Record<string, readonly [conversation: Day, isOneTouch: boolean]>> = {
+  const cases: Readonly<Record<string, readonly [conversation: ModelDay, isOneTouch: boolean]>> = {
     'one turn of two messages': [{ lines: ['9:00 visitor', '9:05 human', '9:06 human'], handled: '9:10' }, true],
     'two turns': [{ lines: ['9:00 human', '9:05 visitor', '9:06 human'], handled: '9:10' }, false],
     'only the AI answered': [{ lines: ['9:00 visitor', '9:05 ai'], handled: '9:10' }, false],
@@ -164,7 +164,7 @@ test('a conversation over midnight has contributions of two days', () => {
 describe('whatever the conversation', () => {
   const time = fc.integer({ min: at('0:00'), max: at('0:00') + 200_000 })
   const maybeTime = fc.option(time, { freq: 5 })
-  const roles: readonly Role[] = ['visitor', 'human', 'ai', 'other', 'event']
+  const roles: readonly AuthorRole[] = ['visitor', 'human', 'ai', 'other', 'event']
   const message = fc.record({
     ...{ id: fc.nat(1000), at: maybeTime, role: fc.constantFrom(...roles), name: fc.constantFrom('Anna', 'Ben', '') },
   })

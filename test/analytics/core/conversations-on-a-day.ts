@@ -2,7 +2,7 @@
 
 import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { ConversationHistory, HistoryMessage, Role } from '../../../src/analytics/core/handlings.ts'
+import type { AuthorRole, ConversationHistory, HistoryMessage } from '../../../src/analytics/core/handlings.ts'
 
 /** A Monday, in UTC. */
 const day = '2026-01-05'
@@ -20,7 +20,7 @@ export function clockOf(time: number | null): string | null {
 /** `9:05 human Anna`; `- visitor` has no time. Ids grow from one to the next. */
 export type Line = string
 
-export type Change = {
+export type ModelChange = {
   readonly old: string | null
   readonly new: string | null
   readonly seen: string
@@ -29,15 +29,15 @@ export type Change = {
   readonly last?: readonly [before: string | null, after: string | null]
 }
 
-export type Day = {
+export type ModelDay = {
   readonly lines?: readonly Line[]
   readonly created?: string | null
   readonly handled?: string | null
-  readonly changes?: readonly Change[]
+  readonly changes?: readonly ModelChange[]
   readonly isComplete?: boolean
 }
 
-export function historyOf({ lines = [], created = '9:00', handled = null, changes = [], isComplete = true }: Day) {
+export function historyOf({ lines = [], created = '9:00', handled = null, changes = [], isComplete = true }: ModelDay) {
   const timeOf = (clock: string | null) => (clock === null ? null : at(clock))
   const history: ConversationHistory = {
     id: 'c1',
@@ -62,7 +62,7 @@ export function historyOf({ lines = [], created = '9:00', handled = null, change
 
 function messageOf(line: Line, index: number): HistoryMessage {
   const [clock = '', role = '', name = ''] = line.split(' ')
-  return { id: index + 1, at: clock === '-' ? null : at(clock), role: role as Role, name }
+  return { id: index + 1, at: clock === '-' ? null : at(clock), role: role as AuthorRole, name }
 }
 
 const work = [{ opens: 600, closes: 1080 }]
@@ -74,6 +74,6 @@ export const calendar = createCalendar({
 })
 
 /** The mirror began at midnight, unless it says otherwise. */
-export function factsOf(conversation: Day, mirroredSince = '0:00') {
+export function factsOf(conversation: ModelDay, mirroredSince = '0:00') {
   return deriveConversationFacts(historyOf(conversation), calendar, at(mirroredSince))
 }

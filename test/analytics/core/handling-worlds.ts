@@ -1,14 +1,14 @@
 /** Conversations as they happen at a service, and what a mirror that reads them from time to time knows of them. */
 import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { HandledChange, HistoryMessage, Role } from '../../../src/analytics/core/handlings.ts'
+import type { AuthorRole, HandledChange, HistoryMessage } from '../../../src/analytics/core/handlings.ts'
 
 export const time = (text: string): number => Date.parse(`${text}Z`) / 1000
 
 /** A message of a role, or what someone does to the flag, or a reading by the mirror. */
-export type Event = {
+export type HandlingEvent = {
   readonly at: number
-  readonly what: Role | 'handle' | 'reopen' | 'sync'
+  readonly what: AuthorRole | 'handle' | 'reopen' | 'sync'
   /** A message that the first reading after it does not show. */
   readonly isLate?: boolean
 }
@@ -30,7 +30,7 @@ type Copy = {
 export type Mirrored = Copy & { readonly handledChanges: readonly HandledChange[]; readonly syncedAt: number }
 
 /** What the mirror stores after each sync. An unchanged copy keeps the time at which it was first read. */
-export function mirrorOf(events: readonly Event[], service: Service): Mirrored[] {
+export function mirrorOf(events: readonly HandlingEvent[], service: Service): Mirrored[] {
   const { visitorReopens, namesLastMessage = false, clockBehind = 0 } = service
   const messages: HistoryMessage[] = []
   const late: HistoryMessage[] = []
@@ -79,7 +79,7 @@ function afterReading(stored: Mirrored | null, copy: Copy): Mirrored {
 const calendar = createCalendar({ timeZone: 'UTC', hours: null, holidays: {} })
 
 /** The facts of a conversation that was created with the first event, by a mirror that had begun before. */
-export function factsAfter(events: readonly Event[], { handledAt, messages, handledChanges }: Mirrored) {
+export function factsAfter(events: readonly HandlingEvent[], { handledAt, messages, handledChanges }: Mirrored) {
   const createdAt = events[0]?.at ?? 0
   const origin = { visitorId: null, origin: null, assignedAgentId: null, isMessagesComplete: true }
   const history = { id: 'c1', ...origin, createdAt, handledAt, messages, handledChanges }

@@ -1,13 +1,13 @@
 /** Waits, states and days of conversations that are handled several times, seen by syncs that come late. */
 import { describe, expect, test } from 'vitest'
 import { type RandomChoices, seededChoices } from '../../support/analytics-model/random-choices.ts'
-import { dayNumbers, type Event, factsAfter, type Mirrored, mirrorOf, time } from './handling-worlds.ts'
+import { dayNumbers, factsAfter, type HandlingEvent, type Mirrored, mirrorOf, time } from './handling-worlds.ts'
 
 /** `2026-09-01T10:00:00 visitor`. */
-const eventsOf = (lines: readonly string[]): Event[] =>
+const eventsOf = (lines: readonly string[]): HandlingEvent[] =>
   lines.map((line) => {
     const [at = '', what = ''] = line.split(' ')
-    return { at: time(at), what: what as Event['what'] }
+    return { at: time(at), what: what as HandlingEvent['what'] }
   })
 
 /** The facts after each sync. */
@@ -265,8 +265,8 @@ function daysBefore(at: number): string[] {
 }
 
 /** Some days of messages, handlings and reopenings; syncs come at other seconds than all else. */
-function randomEvents({ chance, int, pick }: RandomChoices): Event[] {
-  const events: Event[] = []
+function randomEvents({ chance, int, pick }: RandomChoices): HandlingEvent[] {
+  const events: HandlingEvent[] = []
   let at = firstDay + 2 * int(0, 20_000)
   for (let count = int(3, 14); count > 0; count--) {
     const isLate = chance(0.05)

@@ -1,13 +1,13 @@
 /** Open and handled: what is known of the past of a conversation whose service shows only the present. */
 import { describe, expect, test } from 'vitest'
-import { clockOf, type Day, factsOf } from './conversations-on-a-day.ts'
+import { clockOf, factsOf, type ModelDay } from './conversations-on-a-day.ts'
 
-const shown = (conversation: Day) =>
+const shown = (conversation: ModelDay) =>
   factsOf(conversation).states.map(
     ({ state, from_at, to_at, began_by }) => `${state} ${clockOf(from_at)}–${clockOf(to_at) ?? ''} ${began_by}`,
   )
 
-const cases: Readonly<Record<string, readonly [conversation: Day, states: readonly string[]]>> = {
+const cases: Readonly<Record<string, readonly [conversation: ModelDay, states: readonly string[]]>> = {
   'never handled': [{}, ['open 09:00– created']],
   handled: [{ handled: '10:00' }, ['open 09:00–10:00 created', 'handled 10:00– service']],
   'without a creation time nothing is known': [{ created: null, handled: '10:00' }, []],

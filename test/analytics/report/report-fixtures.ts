@@ -1,10 +1,10 @@
 /** Data of a report: a test names what it is about, the rest is a quiet week. */
 import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
 import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
-import type { PeriodData } from '../../../src/analytics/sql/report-periods.ts'
+import type { ReportNumbers } from '../../../src/analytics/sql/report-periods.ts'
 
 /** Its parts add up, as the views promise. */
-export function periodData(over: Partial<PeriodData> = {}): PeriodData {
+export function periodData(over: Partial<ReportNumbers> = {}): ReportNumbers {
   return {
     counts: {
       ...{ started: 8, incomplete: 0, aiOnly: 3, humanAndAi: 1 },

@@ -5,13 +5,19 @@
 import { byteOrderMark } from '../../../src/export/writers/csv-writer.ts'
 
 /** `number`: typed as digits, which a spreadsheet takes for a number. `time`: typed as RFC 3339. */
-export type Cell = string | boolean | null | { readonly number: string } | { readonly time: string } | 'not available'
+export type ProgramCell =
+  | string
+  | boolean
+  | null
+  | { readonly number: string }
+  | { readonly time: string }
+  | 'not available'
 
-export type Program = {
+export type SpreadsheetProgram = {
   readonly name: string
-  readonly save: (rows: readonly (readonly Cell[])[]) => Buffer
+  readonly save: (rows: readonly (readonly ProgramCell[])[]) => Buffer
   /** The text of a cell as the file has it, before quotes. */
-  readonly show: (cell: Cell) => string
+  readonly show: (cell: ProgramCell) => string
 }
 
 type Language = {
@@ -44,7 +50,7 @@ const english: Language = {
   time: (at) => `${at.getUTCMonth() + 1}/${at.getUTCDate()}/${at.getUTCFullYear()} ${clock(at)}:00`,
 }
 
-function showIn(language: Language): Program['show'] {
+function showIn(language: Language): SpreadsheetProgram['show'] {
   return (cell) => {
     if (cell === null) return ''
     if (cell === 'not available') return language.notAvailable
@@ -61,7 +67,7 @@ function joinRows(rows: readonly (readonly string[])[], separator: string, lineE
 }
 
 /** "CSV UTF-8" of a German Excel. */
-export const excelCsv: Program = {
+export const excelCsv: SpreadsheetProgram = {
   name: 'Excel, CSV UTF-8',
   show: showIn(german),
   save(rows) {
@@ -71,7 +77,7 @@ export const excelCsv: Program = {
 }
 
 /** "Unicode Text" of an American Excel. */
-export const excelUnicodeText: Program = {
+export const excelUnicodeText: SpreadsheetProgram = {
   name: 'Excel, Unicode Text',
   show: showIn(english),
   save(rows) {
@@ -81,12 +87,12 @@ export const excelUnicodeText: Program = {
 }
 
 /** "Text CSV" of a French LibreOffice, with "Quote all text cells". */
-export const libreOffice: Program = {
+export const libreOffice: SpreadsheetProgram = {
   name: 'LibreOffice, Text CSV',
   show: showIn(french),
   save(rows) {
-    const isText = (cell: Cell) => typeof cell === 'string' && cell !== 'not available'
-    const toText = (cell: Cell) =>
+    const isText = (cell: ProgramCell) => typeof cell === 'string' && cell !== 'not available'
+    const toText = (cell: ProgramCell) =>
       isText(cell) || /[",\n]/.test(this.show(cell)) ? quote(this.show(cell)) : this.show(cell)
     return Buffer.from(
       `${joinRows(
@@ -99,7 +105,7 @@ export const libreOffice: Program = {
 }
 
 /** "Comma-separated values" of Google Sheets: no line end behind the last row. */
-export const googleSheets: Program = {
+export const googleSheets: SpreadsheetProgram = {
   name: 'Google Sheets, CSV',
   show: showIn(english),
   save(rows) {

@@ -1,23 +1,23 @@
 /** A sheet of 500 rows as a person makes it, with every mess: what is right in it, and what is wrong. */
-import type { Cell } from './programs.ts'
+import type { ProgramCell } from './programs.ts'
 
-export type SheetRow = {
+export type SpreadsheetRow = {
   readonly operation: string
-  readonly conversation?: Cell
-  readonly visitor?: Cell
-  readonly content?: Cell
-  readonly sender?: Cell
-  readonly handled?: Cell
-  readonly name?: Cell
-  readonly email?: Cell
-  readonly ref?: Cell
-  readonly expires?: Cell
-  readonly owner?: Cell
+  readonly conversation?: ProgramCell
+  readonly visitor?: ProgramCell
+  readonly content?: ProgramCell
+  readonly sender?: ProgramCell
+  readonly handled?: ProgramCell
+  readonly name?: ProgramCell
+  readonly email?: ProgramCell
+  readonly ref?: ProgramCell
+  readonly expires?: ProgramCell
+  readonly owner?: ProgramCell
   readonly isMistaken?: true
 }
 
 /** The ids of the project's rows. */
-export type World = { readonly conversation: (n: number) => string; readonly visitor: (n: number) => string }
+export type SheetWorld = { readonly conversation: (n: number) => string; readonly visitor: (n: number) => string }
 
 /** With two columns that were cleared, and whose cells the program still writes. */
 const header = ['Operation', ' Conversation ID ', 'visitor-id', 'CONTENT', 'Sender\nName', 'Handled'].concat([
@@ -30,14 +30,14 @@ const header = ['Operation', ' Conversation ID ', 'visitor-id', 'CONTENT', 'Send
   '',
 ])
 
-function toCells(row: SheetRow): readonly Cell[] {
+function toCells(row: SpreadsheetRow): readonly ProgramCell[] {
   const { operation, conversation, visitor, content, sender, handled, name, email, ref, expires, owner } = row
   const cells = [operation, conversation, visitor, content, sender, handled, name, email, ref, expires, owner]
   return [...cells.map((cell) => cell ?? null), null, null]
 }
 
 /** Rows with nothing in them, among the others and at the end, where a column of checkboxes goes on. */
-export function toSheet(rows: readonly SheetRow[]): readonly (readonly Cell[])[] {
+export function toSheet(rows: readonly SpreadsheetRow[]): readonly (readonly ProgramCell[])[] {
   const blank = header.map(() => null)
   const unchecked = header.map((name) => (name === 'Handled' ? false : null))
   const middle = 250
@@ -70,8 +70,8 @@ const texts = [
 /** A spreadsheet that would run a text as a formula gets an apostrophe before it, which is not sent. */
 const typed = (text: string) => (/^[=+\-@]/.test(text) ? `'${text}` : text)
 
-export function validRows({ conversation, visitor }: World): readonly SheetRow[] {
-  const reply = (n: number, suffix = ''): SheetRow => ({
+export function validRows({ conversation, visitor }: SheetWorld): readonly SpreadsheetRow[] {
+  const reply = (n: number, suffix = ''): SpreadsheetRow => ({
     operation: n % 3 === 0 ? 'Message' : 'message',
     conversation: n % 7 === 0 ? `\u00a0${conversation(n).toUpperCase()} ` : conversation(n),
     content: typed(`${texts[n % texts.length]}${suffix}`),
@@ -81,12 +81,12 @@ export function validRows({ conversation, visitor }: World): readonly SheetRow[]
     handled: n % 4 === 0 ? false : null,
     owner: 'Bob',
   })
-  const flag = (n: number, handled: Cell): SheetRow => ({
+  const flag = (n: number, handled: ProgramCell): SpreadsheetRow => ({
     operation: 'handled',
     conversation: conversation(n),
     handled,
   })
-  const words: readonly Cell[] = [true, 'x', 'Ja', 'YES', '1', true]
+  const words: readonly ProgramCell[] = [true, 'x', 'Ja', 'YES', '1', true]
   const range = (count: number, from = 0) => Array.from({ length: count }, (_, n) => from + n)
   return [
     // A reply reopens its conversation, and the flag behind it closes it again.
@@ -94,7 +94,7 @@ export function validRows({ conversation, visitor }: World): readonly SheetRow[]
     ...range(20, 100).map((n) => flag(n, n % 2 === 0 ? 'nein' : false)),
     ...range(77, 20).map((n) => reply(n, ' (2)')),
     ...range(3).map((n) => ({ ...flag(n, true), conversation: `00000000-0000-4000-8000-00000000000${n}` })),
-    ...range(60).map((n): SheetRow => {
+    ...range(60).map((n): SpreadsheetRow => {
       const correction = { operation: 'visitor', visitor: visitor(n), ref: `V-${n}` }
       if (n % 3 === 0) return { ...correction, name: ` Zoë O’Brien ${n}\u00a0` }
       return n % 3 === 1
@@ -102,7 +102,7 @@ export function validRows({ conversation, visitor }: World): readonly SheetRow[]
         : { ...correction, name: `'t Hooft`, email: 'null' }
     }),
     ...range(60, 60).map(
-      (n): SheetRow => ({
+      (n): SpreadsheetRow => ({
         operation: 'note',
         visitor: `{${visitor(n)}}`,
         content: typed(`${texts[n % texts.length]}`),
@@ -113,11 +113,11 @@ export function validRows({ conversation, visitor }: World): readonly SheetRow[]
 }
 
 /** The mistakes by kind, each with the value that the mistake is to show; null if it shows none. */
-export function mistakenRows({ conversation, visitor }: World) {
+export function mistakenRows({ conversation, visitor }: SheetWorld) {
   const reply = { operation: 'message', conversation: conversation(118), content: 'Hi', sender: 'Ann' }
   const note = { operation: 'note', visitor: visitor(118), content: 'Hi' }
   const flag = { operation: 'handled', conversation: conversation(118), handled: true }
-  const many = (count: number, row: (n: number) => SheetRow) => Array.from({ length: count }, (_, n) => row(n))
+  const many = (count: number, row: (n: number) => SpreadsheetRow) => Array.from({ length: count }, (_, n) => row(n))
   const rows = [
     ...many(7, (n) => ({ ...note, visitor: 'n/a', ref: `M-${n}` })),
     ...many(5, (n) => ({ ...note, visitor: `471${n}` })),
@@ -136,11 +136,14 @@ export function mistakenRows({ conversation, visitor }: World) {
     ...many(6, () => ({ operation: 'visitor', visitor: visitor(118) })),
     ...many(4, (n) => ({ ...note, content: `page\u000b${n}` })),
   ]
-  return rows.map((row): SheetRow => ({ ...row, isMistaken: true }))
+  return rows.map((row): SpreadsheetRow => ({ ...row, isMistaken: true }))
 }
 
 /** All rows of the sheet: from the second hundred on, each fourth is a mistaken one until there are no more. */
-export function mixRows(valid: readonly SheetRow[], mistaken: readonly SheetRow[]): readonly SheetRow[] {
+export function mixRows(
+  valid: readonly SpreadsheetRow[],
+  mistaken: readonly SpreadsheetRow[],
+): readonly SpreadsheetRow[] {
   const start = 120
   const mixed = mistaken.flatMap((row, n) => [...valid.slice(start + n * 3, start + n * 3 + 3), row])
   return [...valid.slice(0, start), ...mixed, ...valid.slice(start + mistaken.length * 3)]

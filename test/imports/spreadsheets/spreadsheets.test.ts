@@ -12,11 +12,11 @@ import { configOf, projectConfigOf, syncOnce } from '../../mirror/sync/sync-sand
 import { createOutboxFixture, type OutboxFixture } from '../../outbox/outbox-fixture.ts'
 import { createTempFolder } from '../../support/temp-folder.ts'
 import { chunks, emptyLookups, parseAllLines } from '../request-fixtures.ts'
-import { excelCsv, type Program, programs } from './programs.ts'
-import { mistakenRows, mixRows, toSheet, validRows, type World } from './sheet.ts'
+import { excelCsv, programs, type SpreadsheetProgram } from './programs.ts'
+import { mistakenRows, mixRows, type SheetWorld, toSheet, validRows } from './sheet.ts'
 
 const someId = (kind: number) => (n: number) => `${String(n).padStart(8, '0')}-0000-4000-8${kind}00-000000000000`
-const world: World = { conversation: someId(1), visitor: someId(2) }
+const world: SheetWorld = { conversation: someId(1), visitor: someId(2) }
 const now = Date.parse('2026-02-01T12:00:00Z')
 const parse = { ignoreColumns: ['owner'] }
 
@@ -35,7 +35,7 @@ function summarizeKind({ count, found, foundOthers, rows, ...mistake }: MistakeK
   return [`${count} ${mistakeText(mistake)}`, [...values, ...others].join(', '), formatRows(rows, count)].join(' | ')
 }
 
-const expectedKinds = ({ show }: Program): readonly string[] => [
+const expectedKinds = ({ show }: SpreadsheetProgram): readonly string[] => [
   '12 visitor_id: is not a UUID | n/a ×7, 4710, 4711, 4712, 4713, 1 others | 125, 129, 133, 137, 141, 145, 149, 153, 157, 161, 165, 169',
   '9 content: is missing |  | 173, 177, 181, 185, 189, 193, 197, 201, 205',
   '8 operation: must be one of message, handled, visitor, note | Reply ×8 | 312, 316, 320, 324, 328, 332, 336, 340',
@@ -53,7 +53,7 @@ const expectedKinds = ({ show }: Program): readonly string[] => [
 ]
 
 /** Four ids that differ in their last digit, which is what gets lost. */
-function shortenedNumbers(show: Program['show']): string {
+function shortenedNumbers(show: SpreadsheetProgram['show']): string {
   const shown = [0, 1, 2, 3].map((n) => show({ number: `900719925474099${n}` }))
   const counts = [...Map.groupBy(shown, (text) => text)].map(([text, { length }]) => ({ text, length }))
   return counts.map(({ text, length }) => (length === 1 ? text : `${text} ×${length}`)).join(', ')

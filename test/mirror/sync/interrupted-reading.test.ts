@@ -12,12 +12,12 @@ import {
   runOnce,
   runQuietly,
   type Scene,
-  type Service,
+  type TestedService,
   withService,
 } from './interrupted-runs.ts'
 
 const noMore = { hasMore: 'absent' } as const
-const services: readonly Service[] = [
+const services: readonly TestedService[] = [
   {
     what: 'calls, newest shown ascending',
     list: 'calls',

@@ -32,7 +32,7 @@ import { findUncoveredRows, type ListName } from './uncovered-rows.ts'
 
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-export type Service = {
+export type TestedService = {
   readonly what: string
   readonly list: ListName | 'messages'
   readonly switches: Partial<Switches>
@@ -49,7 +49,7 @@ export type Service = {
 /** `folder`: of its warehouses, removed with it. `connections`: of all its runs. */
 export type Scene = {
   readonly sandbox: Sandbox
-  readonly service: Service
+  readonly service: TestedService
   readonly folder: string
   readonly connections: Connections
 }
@@ -94,7 +94,7 @@ export async function runOnce(
   return { ...result, answers }
 }
 
-function streamsOf({ list }: Service): readonly StreamName[] {
+function streamsOf({ list }: TestedService): readonly StreamName[] {
   return list === 'messages' ? ['conversations', list] : [list]
 }
 
@@ -266,9 +266,9 @@ async function checkReconcile(scene: Scene, warehouse: Warehouse): Promise<strin
 }
 
 /** Where `hasMore` is not exact, whether there is more depends on a page's size: larger than the usual one, as it is with `limit`. */
-const pageSizeOf = ({ switches }: Service) => (switches.hasMore === undefined ? 12 : 60)
+const pageSizeOf = ({ switches }: TestedService) => (switches.hasMore === undefined ? 12 : 60)
 
-export async function withService(service: Service, work: (scene: Scene) => Promise<void>): Promise<void> {
+export async function withService(service: TestedService, work: (scene: Scene) => Promise<void>): Promise<void> {
   const size = { conversations: 0, visitors: 1, calls: 0, days: 20, messagesPerConversation: 1, activityPerVisitor: 0 }
   const pageSize = service.rows === undefined ? pageSizeOf(service) : 200
   const { list, rows = 2.25 * pageSize, switches } = service

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { SyncMode } from '../../../src/mirror/core/reports.ts'
 import { daySeconds, type EpochSeconds } from '../../../src/values/time.ts'
-import { findFaults, openCopy, runOnce, type Scene, type Service, withService } from './interrupted-runs.ts'
+import { findFaults, openCopy, runOnce, type Scene, type TestedService, withService } from './interrupted-runs.ts'
 
 /** Three pages each. */
-const services: readonly Service[] = [
+const services: readonly TestedService[] = [
   { what: 'visitors, oldest first', list: 'visitors', switches: {} },
   { what: 'visitors, newest first', list: 'visitors', switches: { 'visitors.order': 'newest' } },
   { what: 'visitors, newest first with `since`', list: 'visitors', switches: { 'visitors.order': 'newest-bounded' } },
@@ -29,7 +29,7 @@ async function readInSlices(scene: Scene, warehouse: Warehouse, mode: SyncMode, 
   throw new Error('the slices do not end')
 }
 
-const withWarehouse = (service: Service, work: (scene: Scene, warehouse: Warehouse) => Promise<void>) =>
+const withWarehouse = (service: TestedService, work: (scene: Scene, warehouse: Warehouse) => Promise<void>) =>
   withService(service, async (scene) => {
     const { warehouse } = await openCopy(scene)
     await work(scene, warehouse)
@@ -45,7 +45,7 @@ for (const service of services) {
     }))
 }
 
-const calls: Service = { what: 'calls', list: 'calls', switches: {} }
+const calls: TestedService = { what: 'calls', list: 'calls', switches: {} }
 
 test('calls before a start date that is moved back are read in slices, too', () =>
   withWarehouse(calls, async (scene, warehouse) => {

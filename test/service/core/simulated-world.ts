@@ -20,10 +20,10 @@ import { addSlots, noTakenSlots } from '../../../src/service/core/slots.ts'
 import type { EpochMs } from '../../../src/values/time.ts'
 import type { LimitedServer } from './limited-servers.ts'
 
-export type Random = () => number
+export type WorldRandom = () => number
 
 /** Milliseconds between sending and answer. */
-export type Latency = (random: Random) => number
+export type Latency = (random: WorldRandom) => number
 
 /** Requests that a process has waiting from `at` on. */
 export type Burst = {
@@ -55,7 +55,7 @@ export type SimulatedWorld = {
   readonly drift?: number
   /** When the store's clock is set forward. */
   readonly clockGains?: readonly { readonly at: number; readonly ms: number }[]
-  readonly random: Random
+  readonly random: WorldRandom
 }
 
 export type SentRequest = Omit<Burst, 'count'> & { readonly process: number }

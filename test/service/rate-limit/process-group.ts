@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { TestContext } from 'vitest'
-import type { Random } from '../core/simulated-world.ts'
+import type { WorldRandom } from '../core/simulated-world.ts'
 import type { SpendingTask } from './spending-process.ts'
 
 /** Registers cleanup at the end of a test; concurrent tests have one each. */
@@ -19,7 +19,7 @@ export type CountingService = {
 }
 
 /** Counts a request when it arrives, answers a little later, and refuses none. */
-export async function startCountingService(random: Random, onFinished: OnTestFinished): Promise<CountingService> {
+export async function startCountingService(random: WorldRandom, onFinished: OnTestFinished): Promise<CountingService> {
   const arrivals: number[] = []
   const waiting = new Set<() => void>()
   const server = createServer((_request, response) => {

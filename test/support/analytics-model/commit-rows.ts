@@ -8,7 +8,7 @@ import type { MirrorCommit } from '../../../src/mirror/core/mirror.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import type { Scalar } from '../../../src/values/json.ts'
 import type { RandomChoices } from './random-choices.ts'
-import { type ChangeRow, type ConversationRow, type MessageRow, type ProjectRows, seconds } from './raw-rows.ts'
+import { type ChangeRow, type MessageRow, type ProjectRows, type RawConversation, seconds } from './raw-rows.ts'
 
 /** One thing that a sync stores. They may run in any order, if those of one list stay in theirs. */
 export type Arrival = () => Promise<unknown>
@@ -57,7 +57,7 @@ export function deletionsOf(rows: ProjectRows, { markDeleted }: Pick<Mirror, 'ma
 }
 
 function conversationArrivals(
-  conversation: ConversationRow,
+  conversation: RawConversation,
   rows: ProjectRows,
   { commit }: Writes,
   random: RandomChoices,
@@ -86,7 +86,7 @@ function interleave<T>(first: readonly T[], second: readonly T[], random: Random
 }
 
 /** The conversation as it was before its first change, and after each. */
-function looksOf(conversation: ConversationRow, changes: readonly ChangeRow[]): MirrorCommit[] {
+function looksOf(conversation: RawConversation, changes: readonly ChangeRow[]): MirrorCommit[] {
   const firstValue = (field: 'handled_at' | 'last_message_at' | 'assigned_agent_id') => {
     const first = changes.find((change) => change.field === field)
     return first === undefined ? conversation[field] : first.old_value
@@ -105,7 +105,7 @@ function looksOf(conversation: ConversationRow, changes: readonly ChangeRow[]): 
   return looks
 }
 
-function toColumns({ deleted_at: _, messages_complete: __, ...columns }: ConversationRow) {
+function toColumns({ deleted_at: _, messages_complete: __, ...columns }: RawConversation) {
   return columns
 }
 

@@ -4,12 +4,12 @@ import { sum } from './grouping.ts'
 import type { LocalClock } from './local-clock.ts'
 import { type ModelSettings, seconds, toTime } from './raw-rows.ts'
 import type { StateRow } from './states.ts'
-import type { WaitRow } from './waits.ts'
+import type { ModelWait } from './waits.ts'
 import { countTurns } from './waits.ts'
 
 export type ConversationParts = {
   readonly conversation: ModelConversation
-  readonly waits: readonly WaitRow[]
+  readonly waits: readonly ModelWait[]
   readonly states: readonly StateRow[]
 }
 
@@ -78,7 +78,7 @@ function describeSpeakers(conversation: ModelConversation) {
   }
 }
 
-function summariseWaits(waits: readonly WaitRow[], isOpen: boolean) {
+function summariseWaits(waits: readonly ModelWait[], isOpen: boolean) {
   const [first] = waits.filter(({ answer_seconds }) => answer_seconds !== null)
   const [firstByHuman] = waits.filter(({ human_answered_at }) => human_answered_at !== null)
   const last = waits.at(-1)

@@ -1,10 +1,10 @@
 /** One living conversation with its living messages in the order in which they were written, and who wrote each. */
 import {
   type ChangeRow,
-  type ConversationRow,
   type MessageRow,
   type ModelSettings,
   type ProjectRows,
+  type RawConversation,
   seconds,
 } from './raw-rows.ts'
 
@@ -17,17 +17,17 @@ export type ModelMessage = {
   readonly name: string
 }
 
-export type TimedMessage = ModelMessage & { readonly at: number }
+export type TimedModelMessage = ModelMessage & { readonly at: number }
 
 export type ModelConversation = {
-  readonly row: ConversationRow
+  readonly row: RawConversation
   readonly createdAt: number | null
   readonly handledAt: number | null
   readonly messages: readonly ModelMessage[]
   /** Those with a time; equal seconds in the order of their ids. */
-  readonly timed: readonly TimedMessage[]
+  readonly timed: readonly TimedModelMessage[]
   /** What visitors, people and the AI said: neither events nor messages of unknown senders. */
-  readonly utterances: readonly TimedMessage[]
+  readonly utterances: readonly TimedModelMessage[]
   /** Changes of `handled_at`, with the last message that either copy named. */
   readonly handledChanges: readonly HandledChange[]
 }
@@ -38,11 +38,11 @@ export function livingConversations(rows: ProjectRows): ModelConversation[] {
   return rows.conversations.filter(({ deleted_at }) => deleted_at === null).map((row) => assemble(row, rows))
 }
 
-function assemble(row: ConversationRow, rows: ProjectRows): ModelConversation {
+function assemble(row: RawConversation, rows: ProjectRows): ModelConversation {
   const messages = rows.messages
     .filter((message) => message.conversation_id === row.id && message.deleted_at === null)
     .map((message) => toModelMessage(message, rows.settings.roles))
-  const timed = messages.filter((message) => message.at !== null) as TimedMessage[]
+  const timed = messages.filter((message) => message.at !== null) as TimedModelMessage[]
   timed.sort((a, b) => a.at - b.at || a.id - b.id)
   return {
     row,
@@ -56,7 +56,7 @@ function assemble(row: ConversationRow, rows: ProjectRows): ModelConversation {
 }
 
 /** From the copy as it is now back to the first one: each change says what the copy before it showed. */
-function handledChangesOf(row: ConversationRow, changes: readonly ChangeRow[]): HandledChange[] {
+function handledChangesOf(row: RawConversation, changes: readonly ChangeRow[]): HandledChange[] {
   const timeOf = (time: string | null) => (time === null ? null : seconds(time))
   const found: HandledChange[] = []
   let lastMessageAt = row.last_message_at

@@ -10,10 +10,10 @@ import { toMinutes } from './local-clock.ts'
 import {
   type ActivityRow,
   type ChangeRow,
-  type ConversationRow,
   type ModelSettings,
   type OpenHours,
   type ProjectRows,
+  type RawConversation,
   seconds,
 } from './raw-rows.ts'
 
@@ -40,7 +40,7 @@ export function deriveFacts(rows: ProjectRows) {
   }
 }
 
-function toHistory(row: ConversationRow, { messages, changes, settings }: ProjectRows): ConversationHistory {
+function toHistory(row: RawConversation, { messages, changes, settings }: ProjectRows): ConversationHistory {
   return {
     id: row.id,
     visitorId: row.visitor_id,
@@ -61,7 +61,7 @@ function toHistory(row: ConversationRow, { messages, changes, settings }: Projec
   }
 }
 
-function toHandledChanges(row: ConversationRow, changes: readonly ChangeRow[]) {
+function toHandledChanges(row: RawConversation, changes: readonly ChangeRow[]) {
   const own = changes.filter(({ conversation_id }) => conversation_id === row.id)
   const firstLastMessage = own.find(({ field }) => field === 'last_message_at')
   let lastMessageAt = firstLastMessage === undefined ? row.last_message_at : firstLastMessage.old_value

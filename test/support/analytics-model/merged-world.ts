@@ -3,7 +3,7 @@
  * more about many conversations. The ids of each world are prefixed with its seed.
  */
 import { mutateWorld, type Touched } from './mutations.ts'
-import { randomWorld, type World, zones } from './random-world.ts'
+import { type ModelWorld, randomWorld, zones } from './random-world.ts'
 import type { ModelSettings, ProjectRows } from './raw-rows.ts'
 
 /** Projects at one time. `touched`: what changed since the step before. */
@@ -32,7 +32,7 @@ export function mergedSteps(group: number, seeds: readonly number[], mutations: 
 const nameOf = (group: number, index: number) => `project-${group}-${index}`
 
 /** The weekly hours of the first world; every world has its holidays. */
-function mergeSettings(group: number, worlds: readonly World[]): ModelSettings[] {
+function mergeSettings(group: number, worlds: readonly ModelWorld[]): ModelSettings[] {
   return [0, 1].flatMap((index) => {
     const all = worlds.flatMap(({ projects }) => projects[index]?.settings ?? [])
     const holidays = Object.assign({}, ...all.map((settings) => settings.holidays)) as ModelSettings['holidays']
@@ -41,7 +41,11 @@ function mergeSettings(group: number, worlds: readonly World[]): ModelSettings[]
   })
 }
 
-function mergeProjects(group: number, worlds: readonly World[], settings: readonly ModelSettings[]): ProjectRows[] {
+function mergeProjects(
+  group: number,
+  worlds: readonly ModelWorld[],
+  settings: readonly ModelSettings[],
+): ProjectRows[] {
   return settings.map((ofProject, index) => {
     const parts = worlds.flatMap(({ seed, projects }) => prefixIds(seed, projects[index]))
     return {
@@ -81,7 +85,7 @@ function prefixIds(seed: number, rows: ProjectRows | undefined): ProjectRows[] {
 
 function mergeTouched(
   project: string,
-  mutated: readonly { readonly world: World; readonly touched: readonly Touched[] }[],
+  mutated: readonly { readonly world: ModelWorld; readonly touched: readonly Touched[] }[],
   index: number,
 ): Touched {
   const parts = mutated.map(({ world: { seed }, touched }) => ({ seed, touched: touched[index] }))

@@ -1,8 +1,8 @@
 /** Random changes of a world: what later syncs bring. */
 import { type RandomChoices, seededChoices } from './random-choices.ts'
 import { handleAndReopen, recordChange } from './random-conversation.ts'
-import type { World } from './random-world.ts'
-import { type ConversationRow, type ProjectRows, seconds, toTime } from './raw-rows.ts'
+import type { ModelWorld } from './random-world.ts'
+import { type ProjectRows, type RawConversation, seconds, toTime } from './raw-rows.ts'
 
 /** What has to be refreshed. */
 export type Touched = {
@@ -15,9 +15,9 @@ export type Touched = {
 
 /** Another world; the given one stays as it is. */
 export function mutateWorld(
-  world: World,
+  world: ModelWorld,
   step: number,
-): { readonly world: World; readonly touched: readonly Touched[] } {
+): { readonly world: ModelWorld; readonly touched: readonly Touched[] } {
   const random = seededChoices(world.seed + step * 1_000_003)
   const changed = structuredClone(world)
   const touched = changed.projects.map((rows) => mutateProject(rows, changed.around, step, random))
@@ -39,7 +39,7 @@ function mutateProject(rows: ProjectRows, around: number, step: number, random: 
 }
 
 type ConversationMutation = (
-  conversation: ConversationRow,
+  conversation: RawConversation,
   rows: ProjectRows,
   random: RandomChoices,
   around: number,
@@ -63,12 +63,12 @@ const conversationMutations: readonly ConversationMutation[] = [
   },
 ]
 
-const messagesOf = ({ id }: ConversationRow, { messages }: ProjectRows) =>
+const messagesOf = ({ id }: RawConversation, { messages }: ProjectRows) =>
   messages.filter(({ conversation_id }) => conversation_id === id)
 
 /** Sometimes the message is late: earlier than others that are known. */
 function addMessage(
-  conversation: ConversationRow,
+  conversation: RawConversation,
   rows: ProjectRows,
   { int, pick }: RandomChoices,
   around: number,
@@ -86,7 +86,7 @@ function addMessage(
   })
 }
 
-function editMessage(conversation: ConversationRow, rows: ProjectRows, { pick }: RandomChoices): void {
+function editMessage(conversation: RawConversation, rows: ProjectRows, { pick }: RandomChoices): void {
   const messages = messagesOf(conversation, rows)
   if (messages.length === 0) return
   const message = pick(messages)
@@ -94,14 +94,14 @@ function editMessage(conversation: ConversationRow, rows: ProjectRows, { pick }:
   message.sender_display_name = pick(['Anna', 'Chloe'])
 }
 
-function deleteOrRestoreMessage(conversation: ConversationRow, rows: ProjectRows, { pick }: RandomChoices): void {
+function deleteOrRestoreMessage(conversation: RawConversation, rows: ProjectRows, { pick }: RandomChoices): void {
   const messages = messagesOf(conversation, rows)
   if (messages.length === 0 || conversation.deleted_at !== null) return
   const message = pick(messages)
   message.deleted_at = message.deleted_at === null ? '2025-12-02T00:00:00Z' : null
 }
 
-function deleteOrRestore(conversation: ConversationRow, rows: ProjectRows): void {
+function deleteOrRestore(conversation: RawConversation, rows: ProjectRows): void {
   conversation.deleted_at = conversation.deleted_at === null ? '2025-12-02T00:00:00Z' : null
   for (const message of messagesOf(conversation, rows)) message.deleted_at = conversation.deleted_at
 }

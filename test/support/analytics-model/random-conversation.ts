@@ -1,6 +1,6 @@
 /** A random conversation with its messages, and how it was handled, reopened and looked at. */
 import type { RandomChoices } from './random-choices.ts'
-import { type ConversationRow, type MessageRow, type ProjectRows, seconds, toTime } from './raw-rows.ts'
+import { type MessageRow, type ProjectRows, type RawConversation, seconds, toTime } from './raw-rows.ts'
 
 const deletedAt = '2025-12-01T00:00:00Z'
 
@@ -10,9 +10,9 @@ export function randomConversation(
   around: number,
   rows: ProjectRows,
   random: RandomChoices,
-): ConversationRow {
+): RawConversation {
   const { chance, int, pick } = random
-  const conversation: ConversationRow = {
+  const conversation: RawConversation = {
     id,
     visitor_id: pick(['visitor-1', 'visitor-2', null]),
     origin: pick(['visitor_initiated', 'email', null]),
@@ -38,7 +38,7 @@ export function randomConversation(
 const knownSenders = ['visitor', 'visitor', 'visitor', 'agent', 'agent', 'ai', 'system'] as const
 
 function randomMessage(
-  conversation: ConversationRow,
+  conversation: RawConversation,
   n: number,
   at: number,
   sender: string | null,
@@ -66,7 +66,7 @@ function randomName(sender: string | null, { pick }: RandomChoices): string | nu
 
 /** Handled and reopened some times. A sync looks after some of these, and always at the end: only then it is seen. */
 export function handleAndReopen(
-  conversation: ConversationRow,
+  conversation: RawConversation,
   around: number,
   rows: ProjectRows,
   random: RandomChoices,
@@ -99,7 +99,7 @@ export function handleAndReopen(
   look()
 }
 
-function lastMessageUntil({ id }: ConversationRow, at: number, rows: ProjectRows): string | null {
+function lastMessageUntil({ id }: RawConversation, at: number, rows: ProjectRows): string | null {
   const times = rows.messages.flatMap(({ conversation_id, created_at }) =>
     conversation_id === id && created_at !== null && seconds(created_at) <= at ? [created_at] : [],
   )
@@ -108,7 +108,7 @@ function lastMessageUntil({ id }: ConversationRow, at: number, rows: ProjectRows
 
 /** Changes of one moment are those of one copy. */
 export function recordChange(
-  conversation: ConversationRow,
+  conversation: RawConversation,
   field: 'handled_at' | 'last_message_at' | 'assigned_agent_id',
   value: string | null,
   seenAt: number,

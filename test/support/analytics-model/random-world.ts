@@ -10,7 +10,7 @@ import { type RandomChoices, seededChoices } from './random-choices.ts'
 import { handleAndReopen, randomConversation } from './random-conversation.ts'
 import { type ModelSettings, type OpenHours, type ProjectRows, seconds, toTime } from './raw-rows.ts'
 
-export type World = {
+export type ModelWorld = {
   readonly seed: number
   /** The events are within days of it. */
   readonly around: number
@@ -36,7 +36,7 @@ const moments = [
   '2025-04-05T10:00:00Z',
 ] as const
 
-export function randomWorld(seed: number): World {
+export function randomWorld(seed: number): ModelWorld {
   const random = seededChoices(seed)
   const around = seconds(random.pick(moments))
   return {

@@ -3,9 +3,9 @@
 /** RFC 3339 in UTC, whole seconds. */
 export type Time = string
 /** `YYYY-MM-DD`. */
-export type LocalDate = string
+export type ModelDate = string
 
-export type ConversationRow = {
+export type RawConversation = {
   id: string
   visitor_id: string | null
   origin: string | null
@@ -60,7 +60,7 @@ export type ModelTarget = {
   readonly seconds: number
   readonly hours: 'all' | 'business'
   /** It applies to waits that begin from this day on, until a later target of the same name begins. */
-  readonly from: LocalDate
+  readonly from: ModelDate
 }
 
 export type ModelSettings = {
@@ -68,7 +68,7 @@ export type ModelSettings = {
   /** By weekday, 1 = Monday; a missing day is closed. Null: open round the clock. */
   readonly weekly: Readonly<Record<number, readonly OpenHours[]>> | null
   /** Replaces the hours of these days. */
-  readonly holidays: Readonly<Record<LocalDate, readonly OpenHours[]>>
+  readonly holidays: Readonly<Record<ModelDate, readonly OpenHours[]>>
   readonly roles: Readonly<Record<string, 'visitor' | 'human' | 'ai'>>
   readonly mirroredSince: Time
   readonly targets: readonly ModelTarget[]
@@ -77,7 +77,7 @@ export type ModelSettings = {
 export type ProjectRows = {
   readonly project: string
   readonly settings: ModelSettings
-  readonly conversations: ConversationRow[]
+  readonly conversations: RawConversation[]
   readonly messages: MessageRow[]
   readonly changes: ChangeRow[]
   readonly snapshots: SnapshotRow[]

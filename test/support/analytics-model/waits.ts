@@ -2,7 +2,7 @@
  * The model of fct_wait: which messages of the visitor belong together, and for each such run which utterance or handling
  * came first after it, with one clock for any answer and one for human answers.
  */
-import type { ModelConversation, TimedMessage } from './conversation.ts'
+import type { ModelConversation, TimedModelMessage } from './conversation.ts'
 import type { LocalClock } from './local-clock.ts'
 import { toTime } from './raw-rows.ts'
 import { handlingsOf, seenReopenings, statesOf } from './states.ts'
@@ -30,7 +30,7 @@ type HumanAnswer = {
 }
 
 /** How many runs of messages there are of that role. */
-export function countTurns({ utterances }: ModelConversation, role: TimedMessage['role']): number {
+export function countTurns({ utterances }: ModelConversation, role: TimedModelMessage['role']): number {
   return utterances.filter((message, index) => message.role === role && utterances[index - 1]?.role !== role).length
 }
 
@@ -107,7 +107,7 @@ function runsOf(conversation: ModelConversation, mirroredSince: number): Run[] {
   return runs.sort((a, b) => a.startedAt - b.startedAt || a.from - b.from)
 }
 
-function endOfWait(next: TimedMessage | undefined, handledAt: number | undefined) {
+function endOfWait(next: TimedModelMessage | undefined, handledAt: number | undefined) {
   if (next !== undefined && next.role !== 'visitor' && !(handledAt !== undefined && handledAt < next.at))
     return { endedBy: next.role === 'ai' ? 'ai' : 'human', endedAt: next.at, endedByName: next.name } as const
   if (handledAt !== undefined) return { endedBy: 'handled', endedAt: handledAt, endedByName: null } as const
@@ -132,7 +132,7 @@ function openFrom(conversation: ModelConversation, mirroredSince: number, from: 
   return moments.length === 0 ? null : Math.min(...moments)
 }
 
-function describeAnswer(utterances: readonly TimedMessage[], run: Run, human: number): HumanAnswer {
+function describeAnswer(utterances: readonly TimedModelMessage[], run: Run, human: number): HumanAnswer {
   const { at = 0, name = '' } = utterances[human] ?? {}
   const between = utterances.slice(run.to, human)
   const before = between.at(-1)
@@ -176,4 +176,4 @@ export function toWaitRow(wait: Wait, clock: LocalClock) {
   }
 }
 
-export type WaitRow = ReturnType<typeof toWaitRow>
+export type ModelWait = ReturnType<typeof toWaitRow>

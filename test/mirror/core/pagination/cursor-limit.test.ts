@@ -4,20 +4,20 @@ import { allTime, applyLookBack, type PendingRanges } from '../../../../src/mirr
 import { readList } from '../../../../src/mirror/sync/pages.ts'
 import { toCursorLimit } from '../../../../src/service/classify.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
-import { type Item, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
+import { type ListItem, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 const since = listEndpoint({ lower: 'since' })
 const both = listEndpoint({ lower: 'from', upper: 'to' })
 const unknown = listEndpoint({ lower: 'since', upper: 'before', documented: false })
 const start = 1_700_000_000
 
-const rows = (n: number, at: (i: number) => number): Item[] =>
+const rows = (n: number, at: (i: number) => number): ListItem[] =>
   Array.from({ length: n }, (_, i) => ({ id: `i${i}`, at: start + at(i), other: start + at(i), part: true }))
 
 /** The cursor after a scan of the whole list. `clock`: the cursor limit of the n-th answer. */
 type Clock = (n: number) => number
 
-async function cursorAfter(list: typeof since, items: readonly Item[], from: 'oldest' | 'newest', clock: Clock) {
+async function cursorAfter(list: typeof since, items: readonly ListItem[], from: 'oldest' | 'newest', clock: Clock) {
   const { get, requests } = serveList(items, { ...plainBehaviour, from }, list)
   const dated: ApiGet = async (...args) => ({ ...(await get(...args)), cursorLimit: clock(requests()) })
   let pendingRanges: PendingRanges = []

@@ -13,9 +13,9 @@ import {
   createServer,
   everyBehaviour,
   everyList,
+  type ListServer,
   missingRows,
   type Row,
-  type Server,
 } from './small-lists.ts'
 
 type Runs = ReturnType<typeof createRuns>
@@ -56,7 +56,7 @@ function expectNothingMissing(
 }
 
 /** No page without bounds ends among rows without a time, so nothing shows that there are more of them. */
-function isInvisible(server: Server, rows: readonly Row[], behaviour: Behaviour): boolean {
+function isInvisible(server: ListServer, rows: readonly Row[], behaviour: Behaviour): boolean {
   const reply = server(rows, behaviour, { bounds: {}, limit: null })
   const shown = reply.kind === 'page' ? reply.page.times : []
   return shown.length < rows.length && shown.every((times) => times.size > 0)

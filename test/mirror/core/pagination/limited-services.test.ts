@@ -185,7 +185,8 @@ for (const from of ['oldest', 'newest'] as const) {
             const isNear = (row: Row) => rows.some(({ id, at }) => id === bad && Math.abs(at - row.at) <= 1)
             const left = rows.filter((row) => row.id !== bad && !ids.has(row.id))
             // Newest first, a page of one row repeats the one before, so what is older is in the gap.
-            if (from === 'oldest' && rows.filter(isNear).length === 1) expect({ rows, left }).toEqual({ rows, left: [] })
+            if (from === 'oldest' && rows.filter(isNear).length === 1)
+              expect({ rows, left }).toEqual({ rows, left: [] })
             expect(requests).toBeLessThanOrEqual(130)
           }
         }

@@ -13,8 +13,8 @@ import type { ApiGet } from '../../../../src/service/core/api-request.ts'
 import type { Json } from '../../../../src/values/json.ts'
 import { sampledCount } from '../../../support/sampled.ts'
 import {
-  type Item,
   type ListBehaviour,
+  type ListItem,
   listEndpoint,
   parameterRefused,
   plainBehaviour,
@@ -30,7 +30,7 @@ type ScanOutcome = {
 }
 
 async function scanList(
-  items: readonly Item[],
+  items: readonly ListItem[],
   behaviour: ListBehaviour,
   list: ListEndpoint,
   previous?: Partial<ScanOutcome>,
@@ -49,13 +49,13 @@ async function scanList(
   return { ids, missed, requests: requests(), profile, pendingRanges }
 }
 
-function unexplained(items: readonly Item[], { ids, missed }: Pick<ScanOutcome, 'ids' | 'missed'>): Item[] {
+function unexplained(items: readonly ListItem[], { ids, missed }: Pick<ScanOutcome, 'ids' | 'missed'>): ListItem[] {
   const isInside = ({ lo, hi }: TimeRange, at: number) => at >= lo && (hi === null || at <= hi)
   return items.filter(({ id, at }) => !ids.has(id) && !missed.some(({ range }) => isInside(range, at)))
 }
 
 /** n items; `seconds` chooses each one's time. `other` is a second time that orders nothing. */
-const items = (n: number, seconds: (i: number) => number): Item[] =>
+const items = (n: number, seconds: (i: number) => number): ListItem[] =>
   Array.from({ length: n }, (_, i) => {
     const at = 1_700_000_000 + seconds(i)
     return { id: `i${String(i).padStart(6, '0')}`, at, other: at - ((i * 7919) % 5000), part: i % 2 === 0 }
@@ -68,7 +68,7 @@ const callList = listEndpoint({ lower: 'from', upper: 'to' })
 const beforeList = listEndpoint({ upper: 'before' })
 const unknownList = listEndpoint({ lower: 'since', upper: 'before', documented: false })
 
-function mostInOneSecond(rows: readonly Item[]): number {
+function mostInOneSecond(rows: readonly ListItem[]): number {
   const seconds = Map.groupBy(rows, ({ at }) => at)
   return Math.max(0, ...seconds.values().map((same) => same.length))
 }
@@ -410,7 +410,7 @@ test('a bound that is refused after a full second hides no row of the next range
 
 describe('a service that hides rows after it has cut a page', () => {
   /** Pages of 200 that show only every tenth row, so they are short although more rows follow. */
-  const hiding = (truth: readonly Item[]): ApiGet => {
+  const hiding = (truth: readonly ListItem[]): ApiGet => {
     const { get } = serveList(truth, plainBehaviour, sinceList)
     return async (path, query, priority) => {
       const answer = await get(path, query, priority)

@@ -6,7 +6,7 @@ import type { ApiGet, ApiResponse, QueryParams } from '../../../../src/service/c
 import type { Json } from '../../../../src/values/json.ts'
 import { parseTime, rfc3339 } from '../../../../src/values/time.ts'
 
-export type Item = { readonly id: string; readonly at: number; readonly other: number; readonly part: boolean }
+export type ListItem = { readonly id: string; readonly at: number; readonly other: number; readonly part: boolean }
 
 export type ListBehaviour = {
   readonly lower: 'inclusive' | 'exclusive' | 'ignored' | 'refused'
@@ -66,7 +66,7 @@ export const listEndpoint = (bounds: {
 
 /** The list as an `ApiGet`, and the number of requests so far. `meanwhile` is called after each request. */
 export function serveList(
-  items: readonly Item[],
+  items: readonly ListItem[],
   behaviour: ListBehaviour,
   endpoint: ListEndpoint,
   meanwhile: (request: number) => void = () => {},
@@ -82,13 +82,18 @@ export function serveList(
   return { get, requests: () => requests }
 }
 
-function servePage(items: readonly Item[], behaviour: ListBehaviour, endpoint: ListEndpoint, query: QueryParams): Json {
+function servePage(
+  items: readonly ListItem[],
+  behaviour: ListBehaviour,
+  endpoint: ListEndpoint,
+  query: QueryParams,
+): Json {
   const lower = boundOf(query, endpoint.lowerParam, behaviour.lower)
   const upper = boundOf(query, endpoint.upperParam, behaviour.upper)
   if (query.limit !== undefined && behaviour.limit === 'refused') throw parameterRefused('limit')
   const least = behaviour.lower === 'exclusive' ? 0.1 : 0
-  const time = ({ at, id }: Item) => at + (behaviour.fraction ? least + (Number(id.slice(-6)) % 4) / 5 : 0)
-  const compared = (item: Item) => (behaviour.boundsCompareOther ? item.other : time(item))
+  const time = ({ at, id }: ListItem) => at + (behaviour.fraction ? least + (Number(id.slice(-6)) % 4) / 5 : 0)
+  const compared = (item: ListItem) => (behaviour.boundsCompareOther ? item.other : time(item))
   const matching = items.filter(
     (item) =>
       (lower !== null || time(item) >= (behaviour.since ?? 0)) &&

@@ -105,10 +105,10 @@ const refusals = {
   unknown: { kind: 'refused', parameter: 'bound' },
 } as const satisfies Record<string, PageReply>
 
-export type Server = (rows: readonly Row[], behaviour: Behaviour, request: Asked) => PageReply
+export type ListServer = (rows: readonly Row[], behaviour: Behaviour, request: Asked) => PageReply
 
 /** Equal replies are one object. */
-export function createServer(): Server {
+export function createServer(): ListServer {
   const pages = new Map<string, PageReply>()
   const repliesByRows = new Map<readonly Row[], Map<number, PageReply>>()
   return (rows, behaviour, request) => {
@@ -181,7 +181,7 @@ type Run = {
 const maxRequests = 80
 
 /** Runs that share what is the same. Each returns what it has committed last. */
-export function createRuns(server: Server): (behaviour: Behaviour, run: Run) => Committed {
+export function createRuns(server: ListServer): (behaviour: Behaviour, run: Run) => Committed {
   const fromText = new Map<string, State>()
   const kinds = new Map<number, { readonly continued: Map<unknown, State> }>()
   return (behaviour, { rowsAt, after, isWhole = false }) => {

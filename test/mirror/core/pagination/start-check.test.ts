@@ -9,7 +9,7 @@ import {
 } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import { readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
-import { type Item, type ListBehaviour, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
+import { type ListBehaviour, type ListItem, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 const lists = {
   since: listEndpoint({ lower: 'since' }),
@@ -58,8 +58,8 @@ function createChangingList(list: ListEndpoint, scenario: Scenario) {
   let clock = 1_700_000_000 + n * apart + 5
   let isQuiet = false
   const nextId = () => `i${String(items.length).padStart(6, '0')}`
-  const item = (at: number): Item => ({ id: nextId(), at, other: at - 500, part: true })
-  const items: Item[] = []
+  const item = (at: number): ListItem => ({ id: nextId(), at, other: at - 500, part: true })
+  const items: ListItem[] = []
   for (let i = 0; i < n; i++)
     items.push({ ...item(1_700_000_000 + i * apart), other: 1_700_000_000 + i * apart - ((i * 7919) % 500) })
   const { get } = serveList(items, behaviourOf(scenario), list, (request) => {
